@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from discreet.data.sources import open_table as open_table
     from discreet.estimators.auto import AutoSelection as AutoSelection
     from discreet.estimators.best_subsets import best_subsets as best_subsets
+    from discreet.estimators.decorrelated_scores import DecorrelatedScores as DecorrelatedScores
     from discreet.estimators.hybrid import HybridEstimator as HybridEstimator
     from discreet.estimators.pcls import PCLS as PCLS
     from discreet.estimators.pcpl import PCPL as PCPL
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "AutoSelection": "discreet.estimators.auto",
     "DPSIS": "discreet.estimators.sis",
+    "DecorrelatedScores": "discreet.estimators.decorrelated_scores",
     "FitAnswers": "discreet.methods.answers.fit_answers",
     "Guarantee": "discreet.accounting.guarantee",
     "HybridEstimator": "discreet.estimators.hybrid",
@@ -74,6 +76,7 @@ __all__ = [
     "PCLS",
     "PCPL",
     "AutoSelection",
+    "DecorrelatedScores",
     "FitAnswers",
     "Guarantee",
     "HybridEstimator",

@@ -81,7 +81,7 @@ class PublicSubset(_Twin, dc.PublicSubset):
 
 CHECKED = [
     *(dc.PCLS(), dc.PCPL(), dc.NoisyMoments(), dc.LinearRegression(), dc.LogisticRegression()),
-    dc.AutoSelection(),
+    *(dc.AutoSelection(), dc.DecorrelatedScores()),
     *(dc.DPSIS(n_features_to_select=1), dc.TwoStage(n_features_to_select=1)),  # some checks have two columns
     *(HybridEstimator(), PublicSubset(), dc.PerturbedHistogram()),
 ]

@@ -184,6 +184,7 @@ def test_no_routing_charges_a_ledger(way, ledger):
 
 FACES = [
     *(dc.PCLS, dc.PCPL, dc.NoisyMoments, dc.DPSIS, dc.TwoStage, dc.AutoSelection, dc.PerturbedHistogram),
+    dc.DecorrelatedScores,
     *(dc.LinearRegression, dc.LogisticRegression, dc.PoissonRegression, dc.HybridEstimator, dc.PublicSubset),
 ]
 OF_PUBLIC = (dc.HybridEstimator, dc.PublicSubset)

@@ -181,9 +181,6 @@ ENTRIES = {
 }
 """By the names that methods import. The minimum of a perturbed objective stands for its linear term, which moves."""
 
-NOT_CALLED = {"cube_noise"}
-"""Entries that no method calls yet."""
-
 COMPOSITES = {"noisy_quantile": quantile, "noisy_min_scaled": generalized_exponential}
 """They prepare scores and hand them to an entry, which is wrapped where they import it."""
 

@@ -81,7 +81,12 @@ class Case:
 
 
 def case(name: str, method: str, target: str = "y", candidates: Any = ("a", "b", "c"), **options: Any) -> Case:
-    """A case of a method by its name on the command line; what is no parameter is of the case."""
+    """A case of a method by its name on the command line; what is no parameter is of the case.
+
+    Nothing is estimated of the target but what a case asks for.
+    """
+    if method in ("pcls", "pcpl", "moments"):
+        options = {"y_center": "middle", "y_bound": "furthest"} | options
     own = {
         key: options.pop(key)
         for key in ("rows_per_unit", "private", "relations", "enumerated", "enough")
@@ -99,10 +104,8 @@ def plans(inference: str, tuned: dict[str, Any]) -> list[Case]:
     """Plans of several steps: all rows do all, or half of the units choose and the others are fitted."""
 
     def plan(name: str, *options: Any, **more: Any) -> Case:
-        # Identifiers make the sizes of halves private, which replace_one does not take.
-        units = {"relations": RELATIONS[1:]} if inference == "split" and "rows_per_unit" in more else {}
         words = f"{name}, by half" if inference == "split" else name
-        return case(words, "run", *options, selective_inference=inference, **units, **more)
+        return case(words, "run", *options, selective_inference=inference, **more)
 
     return [
         plan("pcls, linear", select={"method": "pcls"}, fit={"family": "linear"}),
@@ -138,6 +141,8 @@ def cases() -> list[Case]:
         case("lazily, gumbel", "pcls", enumerated=2, mechanism="exponential", epsilon=4.0),
         case("units", "pcls", rows_per_unit=2),
         case("tuned", "pcls", **tuned),
+        case("private center", "pcls", y_center="private"),
+        case("private center, tuned, units", "pcpl", n0=50, rows_per_unit=2, y_center="private", y_bound="private"),
         case("tuned, exponential, units", "pcls", rows_per_unit=2, mechanism="exponential", **tuned),
         case("wide grid", "pcls", l1_radius="private", l1_grid=(0.01, 1.0, 100.0), n0=50, model_penalty="bic"),
         case("private bounds", "pcls", private=("a", "y")),
@@ -156,6 +161,9 @@ def cases() -> list[Case]:
         case("for coefficients", "moments", question="coefficients", delta=1e-6, fit_intercept=False, max_size=1),
         case("clip, private bounds", "moments", y_bound="private", private=("a",), delta=1e-6),
         case("clip of unit rows", "moments", y_bound="private"),
+        case("by default", "moments", n0=1000, relations=("add_or_remove_one",), y_center=None, y_bound=None),
+        case("private center, row norm, units", "moments", delta=1e-6, row_norm=0.5, rows_per_unit=2,
+             y_center="private"),
         case("pure", "linear"),
         case("gaussian", "linear", delta=1e-6),
         case("two passes, pure", "linear", enough=0.0),
@@ -184,6 +192,9 @@ def cases() -> list[Case]:
         case("threshold, middle, units", "sis", candidates=NUMBERS, n_features_to_select="auto", y_center="middle",
              n0=30, rows_per_unit=2, noise="gumbel", saturation=0.3),
         case("threshold, level", "sis", "g", NUMBERS, n_features_to_select="auto", level="yes", n0=30),
+        case("median split", "sis", candidates=NUMBERS, n_features_to_select=2, median_split=True),
+        case("median split, threshold, units", "sis", "g", NUMBERS, n_features_to_select="auto", level="yes",
+             median_split=True, n0=30, rows_per_unit=2, max_size=2),
         case("category", "sis", "c", NUMBERS, n_features_to_select=1, codes={"u": 0.0, "v": 1.0, "w": 5.0}),
         case("level", "sis", "g", NUMBERS, n_features_to_select=1, level="yes", rows_per_unit=3),
         case("votes", "two-stage", candidates=NUMBERS, n_features_to_select=2, n_blocks=5),
@@ -191,6 +202,11 @@ def cases() -> list[Case]:
              alpha=0.01),
         case("votes, gumbel", "two-stage", "g", NUMBERS, n_features_to_select=2, n_blocks=3, mechanism="peeling",
              delta=1e-6),
+        case("rule", "decorrelated"),
+        case("numbers, middle", "decorrelated", "k", NUMBERS, y_center="middle", epsilon=20.0),
+        case("groups and forced", "decorrelated", candidates=("a", "b", "c", "d"), groups=(("a", "c"),), forced=("d",),
+             y_center=0.3),
+        case("units", "decorrelated", rows_per_unit=2, shares={"gram": 0.5}),
         case("declared", "own-score", candidates=NUMBERS, n_features_to_select=2),
         case("declared, canonical", "own-score", candidates=NUMBERS, n_features_to_select=2,
              mechanism="canonical_lipschitz", relations=("replace_one",)),
@@ -220,4 +236,6 @@ def cases() -> list[Case]:
         case("cells", "histogram", candidates=("a", "c"), bins=3),
         case("cells, units", "histogram", "z", candidates=("b",), rows_per_unit=2),
         *(each for inference in ("none", "split") for each in plans(inference, tuned)),
+        case("moments, linear, in parts", "run", delta=1e-5, select={"method": "moments"}, fit={"family": "linear"},
+             selective_inference="fission"),
     ]  # fmt: skip

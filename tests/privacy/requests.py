@@ -123,7 +123,7 @@ def _cells(name: str, metadata: Metadata, kind: str, n: int, rng: Any) -> pa.Arr
     return pa.array(list(islice(values[kind], n)), type_)
 
 
-def requests(methods: tuple[str, ...] = (*SELECTIONS, *SCREENINGS, *FAMILIES, *HYBRIDS, "run")) -> Any:
+def requests(methods: tuple[str, ...] = (*SELECTIONS, *SCREENINGS, "decorrelated", *FAMILIES, *HYBRIDS, "run")) -> Any:
     """One request of a method; the first values of each list are the tame ones."""
     return _requests(methods)
 
@@ -151,7 +151,7 @@ def _requests(draw: Any, methods: tuple[str, ...]) -> Request:
         width,
         draw(st.sampled_from(["replace_one", "add_or_remove_one"])),
         draw(st.sampled_from(ROWS)),
-        draw(st.sampled_from([*tame, *BOUNDS, None] if name in ("pcls", "pcpl", "moments", "linear") else ends)),
+        draw(st.sampled_from([*tame, *BOUNDS, None] if name in (*SELECTIONS, "linear", "decorrelated") else ends)),
         draw(st.sampled_from(ends)),
         draw(st.sampled_from([1, 1, 2])),
         draw(st.sampled_from([0, 0, 2, 5])) if not screens else 0,
@@ -190,6 +190,7 @@ def _numbers_of(name: str) -> dict[str, Any]:
         "moments": {**moments, "model_penalty": plain},
         "sis": {**screening, "y_center": plain, "y_bound": plain, "shares": lambda v: {"y_center": v}},
         "two-stage": {**screening, "alpha": plain},
+        "decorrelated": {"y_center": plain, "max_false": plain, "shares": lambda v: {"gram": v}},
         "linear": moments,
         "logistic": {"confidence": plain},
         "poisson": {"confidence": plain},
@@ -230,6 +231,10 @@ def _own(draw: Any, name: str, width: int) -> dict[str, Any]:
     if name == "sis" and draw(st.booleans()):
         center = draw(st.sampled_from(["private", "middle"]))
         return {"n_features_to_select": "auto", "y_center": center, "n0": draw(st.sampled_from([1, 20, 2**33 - 1]))}
+    if name == "decorrelated":
+        forced = ("x0",) if draw(st.booleans()) and width > 2 else ()
+        groups = (("x1", "x2"),) if draw(st.booleans()) and width > 4 else ()
+        return {"forced": forced, "groups": groups, "y_center": draw(st.sampled_from(["private", "middle", 0.5]))}
     if name in SCREENINGS:
         mechanism = draw(st.sampled_from(["auto", "canonical_lipschitz", "one_shot", "peeling"]))
         return {

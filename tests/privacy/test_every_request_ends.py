@@ -25,6 +25,7 @@ MANY = 100_000
 KINDS = {
     "selections": SELECTIONS,
     "screenings": SCREENINGS,
+    "decorrelated": ("decorrelated",),
     "regressions": (*FAMILIES, "run"),
     "public points": HYBRIDS,
 }

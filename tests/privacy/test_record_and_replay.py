@@ -21,7 +21,7 @@ from discreet.methods.moments import level
 from discreet.methods.moments.noisy_sums import NoisySums
 from discreet.methods.public_records import histogram, measures, public_subset
 from discreet.methods.regression import objective_perturbation
-from discreet.methods.screening import sis
+from discreet.methods.screening import decorrelated_scores, sis
 from discreet.methods.screening.screener import Screening
 from discreet.methods.subset_selection import calibration, pcpl, sum_of_squares
 from tests.effort import either
@@ -29,7 +29,6 @@ from tests.privacy.noise_entries import (
     COMPOSITES,
     ENTRIES,
     INNER,
-    NOT_CALLED,
     mechanism_functions,
     method_modules,
     places,
@@ -129,7 +128,7 @@ def test_every_mechanism_is_recorded():
 def test_no_method_reaches_a_mechanism_that_is_not_recorded():
     """Neither by another name, nor by a module, nor by an inner part; and each entry is wrapped somewhere."""
     assert {module.__name__: unwrapped(module) for module in method_modules() if unwrapped(module)} == {}
-    assert {name for _, name in places()} == set(ENTRIES) - NOT_CALLED
+    assert {name for _, name in places()} == set(ENTRIES)
 
 
 @pytest.mark.parametrize(
@@ -219,6 +218,7 @@ OF_SUMS = (NoisySums, "estimates", half_estimates)
 OF_COUNT = (ClippedTarget, "count", staticmethod(lambda cells: 2 * cells.astype(np.int64).sum(axis=0)))
 OF_TOP_K = (Screening, "top_k", half_top_k)
 OF_CENTER = (sis.Center, "sensitivity", property(half(sis.Center.sensitivity.fget)))
+OF_CUBE = (decorrelated_scores.PreparedScores, "_scale", half(decorrelated_scores.PreparedScores._scale))
 OF_PASSES = (noisy_newton, "joint_sensitivity", half(noisy_newton.joint_sensitivity))
 OF_LINEAR = (objective_perturbation, "perturbation", half_fields(objective_perturbation.perturbation, beta=0.5))
 OF_MEASURE = (measures.Measure, "sensitivity", property(half(measures.Measure.sensitivity.fget)))
@@ -243,6 +243,8 @@ MEANT = [
     meant(ALL_BOUGHT, A, *AGAINST, "discrete_laplace of sum_of_squares", 0.9, OF_SQUARES),
     *(meant(BY_NAME["pcls: private bounds"], r, [plain(a=0, y=0)] * 40, HIGH, LOW, "noisy_min of quantile", 0.9,
             OF_RANKS) for r in RELATIONS),
+    *(meant(BY_NAME["pcls: private center"], r, [plain(y=-1), plain(y=1)] * 20, HIGH, LOW, "noisy_min of quantile", 0.9,
+            OF_RANKS) for r in RELATIONS),
     meant(BY_NAME["linear: pure"], R, [], HIGH, X_TURNED, "ellipsoid_noise of noise_budget", 0.55, OF_SUMS),
     meant(BY_NAME["linear: pure"], A, CENTRAL, HIGH, LOW, "ellipsoid_noise of noise_budget", 0.95, OF_LEVEL),
     meant(BY_NAME["linear: pure"], A, CENTRAL, HIGH, LOW, "ellipsoid_noise of noise_budget", 0.95, OF_SUMS),
@@ -255,6 +257,8 @@ MEANT = [
           OF_TOP_K),
     meant(BY_NAME["two-stage: votes"], R, [plain()] * 40, plain(a=1, y=2), plain(d=1, y=2), "one_shot of top_k_choice",
           0.99, OF_TOP_K),
+    *(meant(BY_NAME["decorrelated: units"], r, [HIGH] * 50, HIGH, LOW, "cube_noise of decorrelated_scores", 0.99,
+            OF_CUBE) for r in RELATIONS),
     meant(BY_NAME["sis: canonical, gumbel, units"], R, [], HIGH, LOW, "discrete_laplace of sis", 0.99, OF_CENTER),
     meant(BY_NAME["sis: peeled, delta"], A, [], HIGH, LOW, "peeling of top_k_choice", 0.99, OF_TOP_K),
     meant(BY_NAME["own-score: declared"], R, [HIGH] * 50, HIGH, X_TURNED, "one_shot of top_k_choice", 0.99, OF_TOP_K),

@@ -76,12 +76,21 @@ def threshold_laws(monkeypatch, method, relation, factor=1):
             table = table_of(rows, relation)
             method.prepare(table.metadata, "y").run(table, Source.seeded(0))
         ((scores, threshold, choice),) = reached_scores
-        asked = (float(choice.epsilon), choice.sensitivity * factor, choice.absent_weight, choice.noise)
+        asked = (
+            float(choice.epsilon),
+            choice.sensitivity * factor,
+            choice.absent_weight,
+            choice.noise,
+            choice.max_size,
+        )
         laws.append(np.log(list(subset_law(scores, threshold, *asked).values())))
     return laws
 
 
-@pytest.mark.parametrize("more", [{}, {"saturation": 1.0}, {"noise": "gumbel"}])
+@pytest.mark.parametrize(
+    "more",
+    [{}, {"saturation": 1.0}, {"noise": "gumbel"}, {"max_size": 2}, {"groups": [["x0", "x3"]], "forced": ["x1"]}],
+)
 @pytest.mark.parametrize("relation", ["replace_one", "add_or_remove_one"])
 def test_worst_pair_of_a_threshold_loses_at_most_epsilon(monkeypatch, relation, more):
     """P9: one row moves two columns against the others, and no subset's chance by more than epsilon."""

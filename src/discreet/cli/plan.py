@@ -68,7 +68,8 @@ def question(
     method: Annotated[
         list[str] | None,
         typer.Option(
-            help="pcls, pcpl, moments, sis or two-stage alone. May be repeated. Default: a choice of tunings."
+            help="pcls, pcpl, moments, sis, two-stage or decorrelated alone. May be repeated. Default: a choice of "
+            "tunings."
         ),
     ] = None,
     set_: Annotated[

@@ -45,7 +45,7 @@ Example:
 Names = Annotated[list[str] | None, typer.Option(help="Columns that may be selected: COL,COL. Default: all declared.")]
 
 
-METHODS = ("pcls", "pcpl", "moments", "sis", "two-stage")
+METHODS = ("pcls", "pcpl", "moments", "sis", "two-stage", "decorrelated")
 
 
 @taking(*METHODS, needed=("epsilon",))
@@ -56,8 +56,8 @@ def question(
         str,
         typer.Option(
             help="pcls: constrained least squares; pcpl: profile likelihood; moments: noisy moments; sis: screening of "
-            "many columns one by one; two-stage: votes of lassos on blocks of rows; auto: what a plan finds best for "
-            "what --effect to --like suppose."
+            "many columns one by one; two-stage: votes of lassos on blocks of rows; decorrelated: each column beside "
+            "all the others; auto: what a plan finds best for what --effect to --like suppose."
         ),
     ] = "pcls",
     *,

@@ -11,6 +11,8 @@ WIDE_GROUP = 2**15
 """The same where a pass reads all columns, whichever are asked for."""
 CUT_GROUP = 128
 """The same where rows must be kept until all those of a unit are known."""
+SPLIT_CELLS = 2**24
+"""Cells that are held at once where columns are split at their medians."""
 UNIT_BYTES = 2**28
 """Of encoded rows that are kept at once until those of a unit are known."""
 BYTES_A_KEY = 24

@@ -14,6 +14,7 @@ from discreet.data.metadata import CategoryColumn, Metadata, NumericColumn, half
 from discreet.data.scales import Scales, matrix_of
 from discreet.errors import InvalidParameterError, MetadataError
 from discreet.kernels.moments.moments import GRID
+from discreet.kernels.top_k.median_split import order_cells
 from discreet.typing import Cells, Floats
 
 
@@ -42,6 +43,8 @@ class ScoreDesign:
         (0, 1].
     shift : float
         What is taken off the scaled target, in [-1, 1]; the rest is divided by 1 + abs(shift).
+    splits : bool
+        Whether features are split at their medians: they need no bounds, and `encode` keeps the order of their cells.
 
     Notes
     -----
@@ -62,6 +65,7 @@ class ScoreDesign:
     codes: tuple[tuple[str, float], ...] | None = None
     saturation: float = 1.0
     shift: float = 0.0
+    splits: bool = False
 
     @classmethod
     def plan(
@@ -73,6 +77,7 @@ class ScoreDesign:
         bound: float | None = None,
         level: str | None = None,
         codes: Mapping[str, float] | None = None,
+        splits: bool = False,
     ) -> "ScoreDesign":
         """Return the design of a request, or say what the metadata lacks.
 
@@ -93,6 +98,8 @@ class ScoreDesign:
             Of a target that is a category: its rows are coded 1, all others -1.
         codes : dict of str to float, optional
             Of a target that is a category: the number of each level.
+        splits : bool
+            Whether features are split at their medians.
 
         Returns
         -------
@@ -102,14 +109,14 @@ class ScoreDesign:
         Raises
         ------
         MetadataError
-            When a column is not declared, or a feature is a category.
+            When a column is not declared, a feature is a category, or one that is not split has no bounds.
         InvalidParameterError
             When names repeat, or center, bound, level and codes do not fit.
         """
         response = metadata.declared(target)
         if not len(features):
             raise InvalidParameterError("At least one feature is needed. Name some with --candidates.")
-        _check_features(metadata, target, features)
+        _check_features(metadata, target, features, splits)
         if isinstance(response, NumericColumn):
             if level is not None or codes is not None:
                 raise InvalidParameterError(
@@ -117,11 +124,12 @@ class ScoreDesign:
                 )
             middle, half = half_width(response)
             y_center, y_bound = _interval(middle - half, middle + half, center, bound)
-            return cls(metadata, target, features, y_center, y_bound)
+            return cls(metadata, target, features, y_center, y_bound, splits=splits)
         numbers_of = _codes(response, target, level, codes)
         ends = [number for _, number in numbers_of]
         y_center, y_bound = _interval(min(ends), max(ends), center, bound)
-        return cls(metadata, target, features, y_center, y_bound, level, None if level is not None else numbers_of)
+        coded = None if level is not None else numbers_of
+        return cls(metadata, target, features, y_center, y_bound, level, coded, splits=splits)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -130,8 +138,8 @@ class ScoreDesign:
 
     @property
     def n_columns(self) -> int:
-        """Number of integers a row becomes: one a feature, then the target's."""
-        return len(self.features) + 1
+        """Number of integers a row becomes: one a feature, two where features are split, then the target's."""
+        return len(self.features) * (2 if self.splits else 1) + 1
 
     @cached_property
     def scales(self) -> Scales:
@@ -154,7 +162,8 @@ class ScoreDesign:
             The same otherwise.
         """
         part = replace(self, features=self.features[start:stop])
-        part.__dict__["scales"] = self.scales.part(start, stop)  # looked up once, not for each group
+        if not self.splits:
+            part.__dict__["scales"] = self.scales.part(start, stop)  # looked up once, not for each group
         return part
 
     def responses(self, values: pa.Array) -> Cells:
@@ -210,11 +219,20 @@ class ScoreDesign:
         """
         batch = declared_batch(batch, self.metadata, (*self.features, self.target))
         p = len(self.features)
-        cells = np.empty((batch.num_rows, p + 1), dtype=np.int16, order="F")
-        if p:
+        cells = np.empty((batch.num_rows, self.n_columns), dtype=np.int16, order="F")
+        if p and self.splits:
+            cells[:, : 2 * p] = order_cells(self._declared(matrix_of(batch.columns[:p]).T))
+        elif p:
             cells[:, :p] = self.scales.cells(matrix_of(batch.columns[:p]).T)
-        cells[:, p] = self.responses(batch.column(p))
+        cells[:, -1] = self.responses(batch.column(p))
         return cells
+
+    def _declared(self, values: Floats) -> Floats:
+        """Put in the declared value for a missing cell, where there is one."""
+        alike = self.metadata.features if are_alike(self.metadata, self.features) else None
+        columns = [alike or self.metadata.column(name) for name in self.features]
+        stated = np.array([getattr(column, "missing", None) for column in columns], dtype=np.float64)
+        return np.where(np.isnan(values), stated, values)
 
 
 def are_alike(metadata: Metadata, features: Sequence[str]) -> bool:
@@ -248,21 +266,22 @@ def are_alike(metadata: Metadata, features: Sequence[str]) -> bool:
     return features is declared.names
 
 
-def _check_features(metadata: Metadata, target: str, features: Sequence[str]) -> None:
+def _check_features(metadata: Metadata, target: str, features: Sequence[str], splits: bool) -> None:
     if are_alike(metadata, features):
         if metadata.features is not None:
-            _numeric(metadata, features[0])
+            _numeric(metadata, features[0], splits)
         return
     if len(set(features)) < len(features):
         raise InvalidParameterError("Features must not repeat. Name each column once.")
     for name in features:
-        _numeric(metadata, name)
+        _numeric(metadata, name, splits)
         if name == target:
             raise InvalidParameterError(f"The target cannot be a feature, but {name[:60]!r} is both. Drop one.")
 
 
-def _numeric(metadata: Metadata, name: str) -> NumericColumn:
-    column = metadata.declared(name)
+def _numeric(metadata: Metadata, name: str, splits: bool = False) -> NumericColumn:
+    column = metadata.column(name) if splits else None
+    column = metadata.declared(name) if column is None else column
     if not isinstance(column, NumericColumn):
         raise MetadataError(
             f"Features must be numeric, but {name[:60]!r} is a category. Leave it out, or declare a derived "

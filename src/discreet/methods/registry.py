@@ -12,6 +12,7 @@ _HOMES = {
     "moments": ("discreet.methods.moments.moments_selection", "NoisyMoments"),
     "sis": ("discreet.methods.screening.sis", "IndependenceScreening"),
     "two-stage": ("discreet.methods.screening.two_stage", "TwoStageVotes"),
+    "decorrelated": ("discreet.methods.screening.decorrelated_scores", "DecorrelatedScreening"),
     "linear": ("discreet.methods.regression.linear", "LinearModel"),
     "logistic": ("discreet.methods.regression.logistic", "LogisticModel"),
     "poisson": ("discreet.methods.regression.poisson", "PoissonModel"),
@@ -24,6 +25,8 @@ _HOMES = {
 
 SELECTIONS = ("pcls", "pcpl", "moments")
 SCREENINGS = ("sis", "two-stage")
+CHOOSING = (*SELECTIONS, *SCREENINGS, "decorrelated")
+"""Whatever chooses columns in one request; plans of several steps have the first two kinds."""
 FAMILIES = ("linear", "logistic", "poisson")
 
 

@@ -11,7 +11,12 @@ from pydantic.fields import FieldInfo
 from discreet.parameters.public_records import HistogramParameters, HybridParameters, PublicSubsetParameters
 from discreet.parameters.ranges import Between, SharesOf
 from discreet.parameters.regression import LinearParameters, LogisticParameters, PoissonParameters
-from discreet.parameters.screening import IndependenceParameters, OwnScoreParameters, VotesParameters
+from discreet.parameters.screening import (
+    DecorrelatedParameters,
+    IndependenceParameters,
+    OwnScoreParameters,
+    VotesParameters,
+)
 from discreet.parameters.shared import Parameters
 from discreet.parameters.steps import StepsParameters
 from discreet.parameters.subset_selection import LeastSquaresParameters, LikelihoodParameters, MomentsParameters
@@ -23,6 +28,7 @@ PARAMETERS: dict[str, type[Parameters]] = {
     "moments": MomentsParameters,
     "sis": IndependenceParameters,
     "two-stage": VotesParameters,
+    "decorrelated": DecorrelatedParameters,
     "linear": LinearParameters,
     "logistic": LogisticParameters,
     "poisson": PoissonParameters,

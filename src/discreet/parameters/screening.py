@@ -10,6 +10,10 @@ from discreet.parameters.shared import (
     CLIP,
     DIVIDED,
     Epsilon,
+    Forced,
+    Groups,
+    MaxFalse,
+    NoDelta,
     NumberOfRows,
     Parameters,
     PeelingDelta,
@@ -34,6 +38,15 @@ Codes = Annotated[
 ]
 
 
+MostChosen = Annotated[
+    int | None,
+    Field(
+        ge=1,
+        le=1000,
+        description="Most columns that may be selected, besides the forced ones. A group counts as one; where "
+        "their number is chosen.",
+    ),
+]
 ScoreFunction = Callable[[Any, Any], Any]
 SCORE = (
     "The user's own score. From scaled columns (n, d) and scaled target (n,), both in [-1, 1], to d scores; larger is "
@@ -93,13 +106,10 @@ class IndependenceParameters(ScreeningParameters):
             "same draw: all columns whose score lies above a public threshold.",
         ),
     ] = 5  # type: ignore[assignment]
-    max_false: Annotated[
-        Annotated[float, Between(1e-6, 0.5)] | None,
-        Field(
-            description="Chance of a false column where no column goes with the target. It sets the threshold of "
-            "n_features_to_select=auto. Default 0.05."
-        ),
-    ] = None
+    max_false: MaxFalse = None
+    max_size: MostChosen = None
+    forced: Forced = ()
+    groups: Groups = ()
     saturation: Annotated[
         Annotated[float, Between(1e-6, 1.0)] | None,
         Field(
@@ -108,6 +118,14 @@ class IndependenceParameters(ScreeningParameters):
             "n_features_to_select=auto 0.1 of the target, and 1 to 0.3 of the columns, the fewer rows there are."
         ),
     ] = None
+    median_split: Annotated[
+        bool,
+        Field(
+            description="Whether each column is split at its own median. It then needs no bounds: rows of its upper "
+            "half count against those of its lower half, and one row changes a score by twice as much. Skewed columns "
+            "and wide bounds cost nothing. Not for tables of a value a row."
+        ),
+    ] = False
     y_center: Annotated[
         PublicCenter | Literal["private", "middle"],
         Field(
@@ -130,6 +148,41 @@ class IndependenceParameters(ScreeningParameters):
         Shares,
         SharesOf(("y_center",)),
         Field(description=f"{DIVIDED} Share of epsilon of y_center: 0.1, or 0.2 for n_features_to_select=auto."),
+    ] = None
+
+
+DECORRELATION_SHARES = {"y_median": 0.06, "y_scale": 0.04, "gram": 0.43, "pilot": 0.2}
+"""Of epsilon, for each part before the choice of the columns, in their order."""
+
+
+class DecorrelatedParameters(Parameters):
+    """Of a choice by decorrelated scores."""
+
+    epsilon: Epsilon = first(default=1.0)
+    delta: NoDelta = 0.0
+    max_false: Annotated[
+        Annotated[float, Between(1e-6, 0.5)],
+        Field(description="Chance of a false column where no column goes with the target. It sets the threshold."),
+    ] = 0.05
+    max_size: MostChosen = None
+    forced: Forced = ()
+    groups: Groups = ()
+    y_center: Annotated[
+        PublicCenter | Literal["private", "middle"],
+        Field(
+            title="y center",
+            description="Middle of the target: its zero. private estimates its median from a share of epsilon; middle "
+            "is that of its bounds; a number is public, in its unit. It may be off by far: it is corrected for.",
+        ),
+    ] = "private"
+    shares: Annotated[
+        Shares,
+        SharesOf(tuple(DECORRELATION_SHARES)),
+        Field(
+            description=f"{DIVIDED} The choice has what these leave: "
+            + ", ".join(f"{name} {share:g}" for name, share in DECORRELATION_SHARES.items())
+            + "."
+        ),
     ] = None
 
 

@@ -19,6 +19,7 @@ METHODS = {
     "run": "selection, then regression",
     "sis": "private sure independence screening",
     "two-stage": "votes of block-wise lassos",
+    "decorrelated": "decorrelated scores above a threshold",
     "own-score": "screening by a score of the user's own",
     "hybrid": "estimate on weighted public records",
     "public-subset": "choice among estimates on weighted public records",
@@ -28,6 +29,9 @@ METHODS = {
 
 BY_HALF = "run, by half"
 """A plan whose selection and regression are of other units."""
+
+BY_FISSION = "run, by fission"
+"""A selection and its coefficients from two parts of the same noisy moments."""
 
 WORKINGS = {
     "pcls": "each candidate model, a set of columns, is scored by its squared error under a limit on its coefficients, "
@@ -45,6 +49,8 @@ WORKINGS = {
     "their declared ranges; the best scores after noise win",
     "two-stage": "every row goes to a block at random, each block names the columns that its own lasso finds, and the "
     "columns with the most votes after noise win",
+    "decorrelated": "each candidate is scored beside all the others: what they say of it and of the target is "
+    "estimated with noise and taken off; all columns whose score lies above a threshold, after noise, are chosen",
     "own-score": "each candidate is scored by a function of the user's own, whose sensitivity the user declared; "
     "the best scores after noise win",
     "hybrid": "private rows are counted beside public records, or their margins are taken, with noise; the public "
@@ -57,6 +63,8 @@ WORKINGS = {
     "coefficients; both parts are paid for",
     BY_HALF: "half of the units, drawn at random without looking, choose the columns by a private selection; the "
     "others give their coefficients by a private regression; no unit is in both, so the dearer part is the price",
+    BY_FISSION: "the sums of products of all columns get noise once; further noise divides them into two independent "
+    "parts, of which one selects the columns and the other gives their coefficients, at no further price",
 }
 """Method to what it does, in one sentence without its end."""
 
@@ -98,10 +106,16 @@ MECHANISMS = {
     "canonical_lipschitz": "canonical Lipschitz mechanism",
     "one_shot": "one-shot top-k",
     "peeling": "peeling, one column after the other",
+    "cube": "noise on whole numbers that falls with the largest of them",
 }
 """Mechanism to its name in full."""
 
-CHOSEN_AMONG = {"canonical_lipschitz": "sets of columns", "one_shot": "columns", "peeling": "columns"}
+CHOSEN_AMONG = {
+    "canonical_lipschitz": "sets of columns",
+    "threshold": "sets of columns",
+    "one_shot": "columns",
+    "peeling": "columns",
+}
 """Mechanism to what it chooses among, where that is not models."""
 
 NUMERICS = {
@@ -113,7 +127,10 @@ NUMERICS = {
 
 STEPS = {
     "y_bound": "bound of the target",
-    "y_center": "mean of the target",
+    "y_center": "center of the target",
+    "y_median": "median of the target",
+    "y_scale": "median distance of the target from its center",
+    "pilot": "first look at the target beside each column",
     "residual_variance": "residual variance",
     "sigma2": "residual variance",
     "rss": "smallest squared error",

@@ -72,12 +72,19 @@ def lipschitz_law(scores: npt.ArrayLike, k: int, epsilon: float, sensitivity: fl
 
 
 def subset_law(
-    scores: npt.ArrayLike, threshold: int, epsilon: float, sensitivity: float, absent_weight: int, noise: str
+    scores: npt.ArrayLike,
+    threshold: int,
+    epsilon: float,
+    sensitivity: float,
+    absent_weight: int,
+    noise: str,
+    max_size: int | None = None,
 ) -> Sets:
-    """Return each subset's chance under the choice above a threshold, by brute force over all subsets."""
+    """Return each subset's chance under the choice above a threshold, by brute force over all subsets that may be."""
     values = np.asarray(scores)
     distances, above = np.abs(values - threshold) / sensitivity, values > threshold
-    subsets = [s for size in range(values.size + 1) for s in itertools.combinations(range(values.size), size)]
+    sizes = range(min(values.size, max_size if max_size is not None else values.size) + 1)
+    subsets = [s for size in sizes for s in itertools.combinations(range(values.size), size)]
     wrong = [np.isin(np.arange(values.size), s) != above for s in subsets]
     utilities = [-epsilon / 2 * distances[at].max(initial=0.0) for at in wrong]
     times = [absent_weight ** (values.size - len(s)) for s in subsets]

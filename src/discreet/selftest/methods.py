@@ -156,8 +156,16 @@ P9 = [
     *_both_ways([(1.0, 0.75, 1.0)] * 5, *ACROSS),
     *_both_ways([(1.0, 0.75, 1.0)] * 5, (1.0, 1.0, 1.0), (1.0, 1.0, -1.0)),
 ]
-LISTED = {"l1_radius": 1.0, "model_penalty": 0.0, "fit_intercept": False, "models": (("x1",), ("x2",))}
-EVERY = {"l1_radius": 1.0, "model_penalty": 0.0, "fit_intercept": False}
+HALVES = _both_ways(
+    [(0.0, 0.1, -1.0), (-0.1, -0.1, 1.0), (0.2, 0.2, -1.0), (0.1, 0.0, -1.0), (-0.2, -0.2, -1.0)],
+    (0.9, -0.9, 1.0),
+    (-0.9, 0.9, 1.0),
+)
+"""A row that takes from one column's split all that it can give another's."""
+AS_DECLARED = {"y_center": "middle", "y_bound": "furthest"}
+"""All of epsilon is for the choice."""
+EVERY = {"l1_radius": 1.0, "model_penalty": 0.0, "fit_intercept": False, **AS_DECLARED}
+LISTED = {**EVERY, "models": (("x1",), ("x2",))}
 
 # ---- least squares and likelihood
 
@@ -217,6 +225,9 @@ def _of_the_better(relation: str, epsilon: float) -> Evidence:
 
 # ---- screening
 
+IN_ORDER = tuple((place + 0.5) * 2.0**-64 for place in range(100))
+"""Words that put rows into their order."""
+
 
 def _screening(relation: str, epsilon: float, _: int) -> list[Evidence]:
     """`DPSIS` on pair P9: one row takes from one score what it gives the other; scores of one's own too."""
@@ -231,6 +242,9 @@ def _screening(relation: str, epsilon: float, _: int) -> list[Evidence]:
         {"n_features_to_select": "auto", "y_center": "middle", "n0": 20},
     )
     cases = [Case("DPSIS", f"P9: {_words(kind)}", "sis", "sis", P9, first | kind) for kind in kinds]
+    splits = first | {"mechanism": "one_shot", "median_split": True, "y_center": "middle"}
+    cases.append(Case("DPSIS", "rows cross a median", "sis", "sis", HALVES, splits, words=IN_ORDER,
+                      rows_per_unit=(1,)))  # fmt: skip
     most = 2.0 if relation == "replace_one" else 1.0
     cases += [
         Case("DPSIS, own score", f"P9: {mechanism}", "own-score", "own_score", P9, rows_per_unit=(1,),
@@ -250,13 +264,27 @@ def _votes(relation: str, epsilon: float, _: int) -> list[Evidence]:
     one_block = ((0.9, 1.0, 1.0), (-0.9, -1.0, -1.0), (0.0, 0.2, 0.2), (0.0, -0.2, -0.2))
     base = [row for row in one_block for _ in range(n_blocks)]
     pairs = _both_ways(base, (0.0, 1.0, 1.0), (1.0, 0.0, 1.0))
-    one_after_the_other = tuple((place + 0.5) * 2.0**-64 for place in range(100))
     options = {"n_features_to_select": 1, "n_blocks": n_blocks}
     cases = [
         Case("TwoStage", f"rows turn votes: {mechanism}", "two-stage", "two_stage", pairs,
-             options | {"mechanism": mechanism}, words=one_after_the_other)
+             options | {"mechanism": mechanism}, words=IN_ORDER)
         for mechanism in ("one_shot", "canonical_lipschitz", "peeling")
     ]  # fmt: skip
+    return [each for case in cases for each in case.evidence(relation, epsilon)]
+
+
+def _decorrelated(relation: str, epsilon: float, _: int) -> list[Evidence]:
+    """`DecorrelatedScores`: a row turns every product at once, and two scores against each other."""
+    columns = {"x1": BOX | {"lower": -0.6, "upper": 0.6}, "x2": BOX | {"lower": -0.6, "upper": 0.6}}
+    base = [(0.6, 0.6, 1.0), (-0.6, 0.6, 0.0), (0.6, -0.6, 0.0), (-0.6, -0.6, -1.0)] * 20
+    pairs = [
+        *_both_ways(base, (0.6, 0.6, 1.0), (-0.6, -0.6, 1.0), columns=columns),
+        *_both_ways(base, (0.6, -0.6, 1.0), (-0.6, 0.6, 1.0), columns=columns),
+        *_both_ways([*base, *[(0.6, -0.6, 1.0)] * 2], (0.6, -0.6, -1.0), (-0.6, 0.6, -1.0), columns=columns),
+    ]
+    kinds: tuple[dict[str, Any], ...] = ({}, {"y_center": "middle"})
+    method = ("decorrelated", "decorrelated_scores", pairs)
+    cases = [Case("DecorrelatedScores", _words(kind) or "by default", *method, kind) for kind in kinds]
     return [each for case in cases for each in case.evidence(relation, epsilon)]
 
 
@@ -268,7 +296,7 @@ def _moments(relation: str, epsilon: float, _: int) -> list[Evidence]:
     cases = []
     for delta in (0.0, DELTA):
         kinds: tuple[tuple[str, str, dict[str, Any]], ...] = (
-            ("NoisyMoments", "moments", {}),
+            ("NoisyMoments", "moments", AS_DECLARED),
             ("NoisyMoments", "moments", {"question": "coefficients"}),
             ("LinearRegression", "linear", {}),
         )
@@ -331,9 +359,10 @@ def _histogram(relation: str, epsilon: float, _: int) -> list[Evidence]:
 
 
 def _tuning(relation: str, epsilon: float, _: int) -> list[Evidence]:
-    """Private bounds, clipping bound, row count, l1 radius and residual variance, on pairs of their own."""
+    """Private bounds, center, clipping bound, row count, l1 radius and residual variance, on pairs of their own."""
     middle = [(0.0, 0.0, 0.5)] * 40
     clip = _both_ways(middle, (0.0, 0.0, 0.0), (0.0, 0.0, 1.0))
+    around = _both_ways([(0.0, 0.0, -0.5)] * 20 + [(0.0, 0.0, 0.5)] * 20, (0.0, 0.0, -1.0), (0.0, 0.0, 1.0))
     steep = _both_ways([(0.125, 0.0, 1.0)] * 4000, (-1.0, 0.0, 1.0), (0.125, 0.0, 1.0))
     unknown = {"x1": {"type": "real", "bounds": "private"}}
     ends = _both_ways(
@@ -341,12 +370,20 @@ def _tuning(relation: str, epsilon: float, _: int) -> list[Evidence]:
     )
     cases = [
         Case("PCLS", "a private clipping bound of the target", "pcls", "tuning", clip, EVERY | {"y_bound": "private"}),
-        Case("PCLS", "a private l1 radius", "pcls", "tuning", steep, {"l1_radius": "private", "fit_intercept": False}),
+        Case("PCLS", "a private center of the target", "pcls", "tuning", around, EVERY | {"y_center": "private"}),
+        Case(
+            "PCLS",
+            "a private l1 radius",
+            "pcls",
+            "tuning",
+            steep,
+            AS_DECLARED | {"l1_radius": "private", "fit_intercept": False},
+        ),
         Case("PCLS", "a private residual variance", "pcls", "tuning", P7, EVERY | {"model_penalty": "aic"}),
         Case("PCLS", "private bounds of a column", "pcls", "private_bounds", ends, EVERY),
     ]
     if relation != "replace_one":
-        wide = {"l1_radius": "private", "l1_grid": (0.01, 1.0, 100.0), "n0": 50}
+        wide = {**AS_DECLARED, "l1_radius": "private", "l1_grid": (0.01, 1.0, 100.0), "n0": 50}
         cases.append(Case("PCLS", "a private l1 radius, wide grid", "pcls", "tuning", P2, wide))
     return [each for case in cases for each in case.evidence(relation, epsilon)]
 
@@ -390,6 +427,7 @@ CHECKS: tuple[Callable[[str, float, int], list[Evidence]], ...] = (
     _profile,
     _screening,
     _votes,
+    _decorrelated,
     _moments,
     _labels,
     _public_records,

@@ -12,9 +12,9 @@ import numpy as np
 from scipy.special import chdtrc, gammaln, ndtr, ndtri
 
 from discreet.data.metadata import Metadata, half_width
-from discreet.kernels.sufficient_statistics.selection import FALSE_ENTRY
 from discreet.mechanisms.rng import Source
 from discreet.methods.base.method import Method
+from discreet.methods.moments.fission import parts_of
 from discreet.methods.moments.moment_answers import MomentAnswers
 from discreet.methods.screening.threshold_choice import EXPECTED
 from discreet.release import ChanceRecord, MomentsRecord, NoiseRecord
@@ -202,7 +202,9 @@ def _of_screening(choice: Selection) -> float | None:
     target_sd = 1.0 if has_two else math.sqrt(TARGET_VARIANCE)
     # Of the others the k-th largest correlation by sampling alone, and how far its own may fall below its mean.
     by_sampling, below = float(ndtri(1.0 - k / (2.0 * d))), float(ndtri(SHARE))
-    by_noise = lead / (math.sqrt(n_rows) * target_sd * math.sqrt(COLUMN_VARIANCE))
+    # The sign of a normal column goes with the target by sqrt(2 / pi) of what the column does.
+    column_sd = math.sqrt(2.0 / math.pi if choice.parameters.get("median_split") else COLUMN_VARIANCE)
+    by_noise = lead / (math.sqrt(n_rows) * target_sd * column_sd)
     return (math.hypot(by_noise, by_sampling) + below) / math.sqrt(n_rows)
 
 
@@ -302,8 +304,9 @@ def ellipsoid_tail(deviation: float, n_numbers: int) -> float:
     return float(weights @ tails / weights.sum())
 
 
-def of_moments(record: MomentsRecord, selected: Sequence[str], law: str) -> ChanceRecord:
-    """Return what chance gives in the place of columns that were selected by noisy moments."""
+def of_moments(record: MomentsRecord, selected: Sequence[str], law: str, inference: object = None) -> ChanceRecord:
+    """Return what chance gives in the place of columns that were selected by noisy moments, or by a part of them."""
+    record = parts_of(record, inference)[0]
     answers = MomentAnswers(record)
     deviations = standing_out(answers.gains(selected))
     n_numbers = len(record.xty) + int(np.triu(np.array(record.gram_variance) > 0.0).sum()) + 1
@@ -326,12 +329,14 @@ def moments_correlation(method: Method, metadata: Metadata, target: str, candida
     scenario = Scenario.of(metadata, target, candidates, n_true=1, r_squared=0.5, n_rows=n_rows)
     prepared = method.model_copy(update={"max_size": 1}).prepare(scenario.draw_metadata, target, candidates)
     half, needed = half_width(metadata.declared(target))[1], list[float]()  # type: ignore[arg-type]
-    # As seldom as "auto" lets a column in where none matters.
-    deviation = float(-ndtri((1.0 - (1.0 - FALSE_ENTRY) ** (1.0 / len(candidates))) / 2.0) + ndtri(SHARE))
     for draw in range(3):
         record = prepared.run(scenario.draw(Source.seeded(SEED + draw)), Source.seeded(SEED - 1 - draw)).moments
         if record is None:
             return None
+        record = parts_of(record, prepared.parameters.get("selective_inference"))[0]
+        # As seldom as "auto" lets a column in where none matters.
+        max_false = getattr(method, "max_false", None) or MomentAnswers(record).max_false
+        deviation = float(-ndtri((1.0 - (1.0 - max_false) ** (1.0 / len(candidates))) / 2.0) + ndtri(SHARE))
         target_sd = half * math.sqrt(TARGET_VARIANCE) / record.y_bound
         slope = deviation / np.sqrt(np.maximum(MomentAnswers(record).information(), 1e-12))
         needed.extend(slope * math.sqrt(COLUMN_VARIANCE) / target_sd)
@@ -355,7 +360,8 @@ def of_selection(choice: Selection, selected: Sequence[str] | None) -> ChanceRec
     if law is not None:
         chance = float(min(law[choice.n_units(selected) if selected is not None else 1 :].sum(), 1.0))
     if choice.noise.threshold is not None:
-        chance = float(choice.parameters["max_false"]) if selected is None or len(selected) else 1.0
+        has_some = selected is None or choice.n_units(selected) > 0
+        chance = float(choice.parameters["max_false"]) if has_some else 1.0
     is_noise = chance > LEVEL if chance is not None else None if could is None else not could
     return ChanceRecord(
         chance_by_noise=chance,

@@ -92,6 +92,8 @@ def rivals(metadata: Metadata, target: str, candidates: tuple[str, ...], delta: 
     if delta > 0.0:
         noisy = {"delta": delta, "y_bound": "private", **guess}
         compared.append(Rival(f"moments, y_bound private, delta {delta:g}", "moments", noisy))
+    if sum(len(getattr(metadata.declared(name), "levels", None) or (1, 1)) - 1 for name in candidates) < MANY:
+        compared.append(Rival("decorrelated", "decorrelated", {}))
     if all(metadata.is_number(name) for name in candidates):
         compared += [
             Rival(f"sis, {k} columns", "sis", {"n_features_to_select": k, **guess})

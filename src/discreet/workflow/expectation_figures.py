@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.accounting.guarantee import exact_delta
 from discreet.errors import DiscreetError, InvalidParameterError
-from discreet.methods.registry import SCREENINGS, SELECTIONS
+from discreet.methods.registry import CHOOSING, SELECTIONS
 from discreet.release import canonical_sha256
 from discreet.workflow.chance import chance_before
 from discreet.workflow.code import code_sha256
@@ -119,11 +119,10 @@ def _rivals(question: Question, scenario: "Scenario") -> "list[Rival]":
         if question.parameters:
             raise InvalidParameterError("Parameters must be those of a method. Give --method beside --set.")
         return usual
-    cached = (*SELECTIONS, *SCREENINGS)
     answers: list[Rival] = []
     for method in dict.fromkeys(question.methods):
-        if method not in cached:
-            raise InvalidParameterError(f"method must be one of {', '.join(cached)}, but method={method[:40]!r}.")
+        if method not in CHOOSING:
+            raise InvalidParameterError(f"method must be one of {', '.join(CHOOSING)}, but method={method[:40]!r}.")
         own = [rival for rival in usual if rival.method == method]
         if question.parameters or not own:
             description = ", ".join(f"{name} {value}" for name, value in question.parameters.items())

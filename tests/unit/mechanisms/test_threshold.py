@@ -9,6 +9,8 @@ from scipy.stats import chisquare
 from tests.effort import either
 
 from discreet.errors import InvalidParameterError
+from discreet.mechanisms import threshold
+from discreet.mechanisms.reals import Words
 from discreet.mechanisms.rng import Source
 from discreet.mechanisms.threshold import above_threshold
 from discreet.selftest.laws import subset_law
@@ -35,6 +37,50 @@ def test_draws_follow_the_law_of_all_subsets(name, weight, noise):
     drawn = Counter(tuple(above_threshold(SCORES[name], *law, rng, weight, noise).tolist()) for _ in range(SAMPLE_SIZE))
     assert p_value(drawn, subset_law(SCORES[name], *law, weight, noise)) > P_THRESHOLD
     assert p_value(drawn, subset_law(SCORES[name], *law, weight + 1, noise)) < P_THRESHOLD
+
+
+@pytest.mark.statistics
+@pytest.mark.parametrize("noise", ["exponential", "gumbel"])
+@pytest.mark.parametrize("weight", [1, 3])
+@pytest.mark.parametrize("most", [1, 2, 3])
+@pytest.mark.parametrize("name", SCORES)
+def test_draws_of_at_most_some_features_follow_their_law(name, most, weight, noise):
+    """Chi-square against brute force over the subsets that are left; the law of all subsets is rejected."""
+    rng, law = Source.seeded(8), (6, 1.5, 2.0)
+    scores, drawn = SCORES[name], Counter()
+    for _ in range(SAMPLE_SIZE):
+        drawn[tuple(above_threshold(scores, *law, rng, weight, noise, max_size=most).tolist())] += 1
+    assert max(map(len, drawn)) <= most
+    assert p_value(drawn, subset_law(scores, *law, weight, noise, max_size=most)) > P_THRESHOLD
+
+
+@pytest.mark.parametrize("weight", [1, 2, 30, 333_333])
+@pytest.mark.parametrize("most", [1, 2, 7, 900])
+def test_weights_of_classes_are_sums_over_their_subsets(weight, most):
+    """In floats as in whole numbers, for few and for thousands of free features, within the race's slack."""
+    n = np.array([0, 1, 2, 5, 60, 2000, 50_000])
+    for room in {0, 1, most // 2, most}:
+        rooms = np.minimum(np.full(n.size, room), n)
+        floats = threshold._log_partial_sums(n, np.full(n.size, room), weight)
+        for place in range(n.size):
+            exact = threshold._log_weight(int(n[place]), int(rooms[place]), 0, weight).value
+            assert abs(floats[place] - exact) <= 1000 * threshold.ROUNDING * (1.0 + exact)
+
+
+def test_the_largest_of_a_million_features_fill_the_room():
+    """Where more lie above the threshold than may be chosen, those nearest to it are left out."""
+    scores = np.zeros(10**6, dtype=np.int64)
+    scores[[5, 77, 999_999]] = [9000, 8000, 4000]
+    assert above_threshold(scores, 2000, 1.0, 2, Source(), 333_333, max_size=2).tolist() == [5, 77]
+
+
+@pytest.mark.parametrize("bound", [1, 2, 3, 2**64, 2**64 + 1, 3**100])
+def test_whole_numbers_below_a_bound_are_drawn(bound):
+    """All of them lie below it, and their mean is its middle."""
+    words = Words(Source.seeded(2))
+    drawn = [threshold._below(bound, words) / bound for _ in range(2000)]
+    assert max(drawn) < 1.0
+    assert abs(float(np.mean(drawn)) - (bound - 1) / bound / 2) < 5 * (1 / 12 / 2000) ** 0.5
 
 
 def p_value(drawn, law):
@@ -73,6 +119,9 @@ def test_a_million_features_are_chosen_from():
         {"absent_weight": 0},
         {"absent_weight": True},
         {"noise": "laplace"},
+        {"max_size": 0},
+        {"max_size": 1001},
+        {"max_size": True},
         {"epsilon": -1},
     ],
 )

@@ -22,7 +22,7 @@ from discreet.parameters.ranges import Between
 from discreet.parameters.words import help_of
 from discreet_service.schemas import PlanIn
 
-METHODS = ("pcls", "pcpl", "moments", "sis", "two-stage", "linear", "logistic", "poisson", "histogram")
+METHODS = ("pcls", "pcpl", "moments", "sis", "two-stage", "decorrelated", "linear", "logistic", "poisson", "histogram")
 NESTED = ("shares", "codes", "l1_grid")
 
 
@@ -105,7 +105,7 @@ def test_help_says_what_is_true_of_which_methods():
     text = help_of(fields, ("sis", "pcls", "pcpl"))
     assert text.startswith("r: farthest that a target value may lie from its center. It is clipped there;")
     assert "sis: Default half the width" in text
-    assert "pcls: Public, or private:" in text
+    assert "pcls: private: the quantile" in text
     assert text.endswith("For sis and pcls.")
 
 
@@ -120,7 +120,8 @@ def test_a_method_takes_its_parameters_as_they_are_written(name):
         assert (taken.default, taken.description) == (field.default, field.description), parameter
 
 
-ESTIMATORS = (dc.PCLS, dc.PCPL, dc.NoisyMoments, dc.DPSIS, dc.TwoStage, dc.LinearRegression, dc.PerturbedHistogram)
+SELECTORS = (dc.PCLS, dc.PCPL, dc.NoisyMoments, dc.DPSIS, dc.TwoStage, dc.DecorrelatedScores)
+ESTIMATORS = (*SELECTORS, dc.LinearRegression, dc.PerturbedHistogram)
 
 
 @pytest.mark.parametrize("kind", ESTIMATORS, ids=lambda kind: kind.__name__)

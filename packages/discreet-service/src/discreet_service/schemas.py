@@ -50,7 +50,7 @@ Delta = Annotated[float, Field(ge=0, lt=1, allow_inf_nan=False)]
 State = Literal["waiting", "approved", "running", "released", "failed", "rejected", "withdrawn"]
 MethodName = Literal[
     "pcls", "pcpl", "moments", "sis", "two-stage", "linear", "logistic", "poisson", "run", "hybrid", "public-subset",
-    "histogram",
+    "histogram", "decorrelated",
 ]  # fmt: skip
 
 

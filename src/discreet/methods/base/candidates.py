@@ -75,6 +75,19 @@ def features_of(metadata: Metadata, target: str, candidates: Sequence[str] | Non
     )
 
 
+def check_units(candidates: Sequence[str], forced: Sequence[str], groups: Sequence[Sequence[str]]) -> None:
+    """Refuse forced columns and groups that are not candidates, or that repeat."""
+    grouped = [name for group in groups for name in group]
+    listed = set(candidates) if forced or grouped else set()
+    for field, names in (("forced", forced), ("groups", grouped)):
+        unknown = [name for name in names if name not in listed]
+        if unknown or len(set(names)) < len(names):
+            shown = repr(unknown[0][:60]) if unknown else "a name twice"
+            raise InvalidParameterError(f"{field} must name candidates, each once, but it holds {shown}.")
+    if set(grouped) & set(forced):
+        raise InvalidParameterError("A forced column cannot be in a group. Force the whole group, or drop it.")
+
+
 def features_in(table: Table, target: str) -> Sequence[str]:
     """Return the numeric columns of a wide table that may be selected, where the request names none."""
     features, metadata = table.feature_names(target), table.metadata

@@ -15,6 +15,7 @@ from discreet.accounting.neighbors import NeighboringRelation
 from discreet.data.engine import Table
 from discreet.data.metadata import Metadata, NumericColumn
 from discreet.data.score_design import ScoreDesign
+from discreet.errors import InvalidParameterError
 from discreet.kernels.moments.moments import GRID
 from discreet.mechanisms.additive import check_scale, discrete_laplace
 from discreet.mechanisms.rng import Source
@@ -22,9 +23,11 @@ from discreet.methods.base.candidates import columns_progress, columns_read, fea
 from discreet.methods.base.method import Outcome, Preparation, Progress
 from discreet.methods.base.part import Part
 from discreet.methods.base.request_facts import not_protected
+from discreet.methods.screening.median_split import MOVED, split_scores
 from discreet.methods.screening.screener import Screening, target_coding
 from discreet.methods.screening.threshold_choice import MAX_FALSE, AboveThreshold, check_number_of_rows
 from discreet.methods.screening.top_k_choice import TopK
+from discreet.methods.screening.units import Units
 from discreet.methods.subset_selection.subset_regression import events_of
 from discreet.parameters.screening import IndependenceParameters
 from discreet.release import NoiseRecord, StepRecord
@@ -32,8 +35,8 @@ from discreet.typing import Integers
 
 CLAIM = "methods/screening/sis.privacy.md"
 
-UNIT = "products of scaled columns"
-"""Of the scores: a row whose cell and target both lie at the ends of their bounds counts 1."""
+UNIT, UNIT_OF_SPLITS = "products of scaled columns", "rows above less rows below each column's median"
+"""Of the scores: a row whose cell and target both lie at their ends counts 1."""
 
 CENTER_SHARE = 0.1
 """Of epsilon, for the target's mean.
@@ -72,6 +75,8 @@ class IndependenceScreening(IndependenceParameters, Screening):
         if self.n_features_to_select != "auto":
             if self.max_false is not None:
                 raise ValueError("max_false must come with n_features_to_select=auto: a fixed number has no threshold.")
+            if self.forced or self.groups or self.max_size is not None:
+                raise ValueError("forced, groups and max_size must come with n_features_to_select=auto. Drop them.")
         elif self.mechanism != "auto" or self.gamma is not None or self.expected_score is not None or self.delta:
             raise ValueError(
                 "mechanism, gamma, expected_score and delta must be left out with n_features_to_select=auto: one draw "
@@ -108,19 +113,42 @@ class IndependenceScreening(IndependenceParameters, Screening):
         MetadataError
             When a column lacks bounds, or a candidate is a category.
         """
+        if self.median_split and metadata.layout is not None:
+            raise InvalidParameterError(
+                "median_split must have a table of a column a feature, but this one has a value a row. Drop it."
+            )
         features = features_of(metadata, target, candidates)
+        units = Units.of(features, self.forced, self.groups)
         if self.n_features_to_select != "auto":
             self.check_size(len(features))
-        elif self.y_center != "private":
-            check_number_of_rows(self.number_of_rows(metadata))
         coding = target_coding(metadata, target, self.level, self.codes)
-        design = ScoreDesign.plan(metadata, target, features, **coding)
+        design = ScoreDesign.plan(metadata, target, features, **coding, splits=self.median_split)
+        if self.n_features_to_select == "auto" and not self.buys_center(design):
+            check_number_of_rows(self.number_of_rows(metadata))
         if isinstance(self.y_center, float) or self.y_bound is not None:
             center = self.y_center if isinstance(self.y_center, float) else None
             ScoreDesign.plan(
-                metadata, target, features[:1], center, self.y_bound, **coding
+                metadata, target, features[:1], center, self.y_bound, **coding, splits=self.median_split
             )  # refuses what does not fit
-        return PreparedScreening(self, design)
+        return PreparedScreening(self, design, units)
+
+    def buys_center(self, design: ScoreDesign) -> bool:
+        """Tell whether the target's center is estimated, and with it the number of rows where that is private.
+
+        Halves are equally large, so that what is taken off the target changes no score of a median split: there the
+        center only says where a target of many values saturates.
+        """
+        needs_rows = self.n_features_to_select == "auto" and self.number_of_rows(design.metadata) is None
+        is_idle = self.median_split and has_two_values(design) and not needs_rows
+        return self.y_center == "private" and not is_idle
+
+
+def has_two_values(design: ScoreDesign) -> bool:
+    """Tell whether the target is known to have two values."""
+    column = design.metadata.declared(design.target)
+    if isinstance(column, NumericColumn):
+        return column.type == "integer" and design.bound == 0.5
+    return design.codes is None or len({number for _, number in design.codes}) == 2
 
 
 @dataclass(frozen=True)
@@ -239,15 +267,18 @@ class PreparedScreening(Preparation):
         The parameters.
     whole : ScoreDesign
         The row map around the middle of the target's bounds or codes, with half their width as its bound.
+    units : Units
+        What is chosen: columns, and groups of them.
     """
 
     columns: Sequence[str]
 
-    def __init__(self, method: IndependenceScreening, whole: ScoreDesign) -> None:
-        self.method, self.whole = method, whole
+    def __init__(self, method: IndependenceScreening, whole: ScoreDesign, units: Units) -> None:
+        self.method, self.whole, self.units = method, whole, units
+        self.has_two_values = has_two_values(whole)
         self.columns, self.target, self.candidates = columns_read(whole), whole.target, whole.features
         epsilon = exact_epsilon(method.epsilon)
-        self.center = Center(whole, epsilon * self._share / 2) if method.y_center == "private" else None
+        self.center = Center(whole, epsilon * self._share / 2) if method.buys_center(whole) else None
         # What is clipped nearer than at the bounds has another mean: it is estimated as well, with half of the share.
         has_shift = self.center is not None and self._clips_near
         if self.center is not None and not has_shift:
@@ -272,12 +303,14 @@ class PreparedScreening(Preparation):
 
     @property
     def _clips_near(self) -> bool:
-        return self.method.saturation_of_target < 1.0 and not self._has_two_values
+        return self.method.saturation_of_target < 1.0 and not self.has_two_values
 
     @property
     def _saturation(self) -> float:
         """Of the columns: as stated, or by how many rows there publicly are beside the threshold."""
         n_rows = self.method.number_of_rows(self.whole.metadata)
+        if self.whole.splits:
+            return 1.0
         if self.method.saturation is not None or isinstance(self.choice, TopK):
             return self.method.saturation or 1.0
         if n_rows is None:
@@ -288,18 +321,20 @@ class PreparedScreening(Preparation):
     def _choice(self, epsilon: Fraction) -> TopK | AboveThreshold:
         metadata = self.whole.metadata
         n_rows_changed = 2 if metadata.neighboring is NeighboringRelation.REPLACE_ONE else 1
-        sensitivity = n_rows_changed * metadata.rows_per_unit * GRID**2
+        sensitivity = n_rows_changed * metadata.rows_per_unit * GRID**2 * (MOVED if self.whole.splits else 1)
         if self.method.n_features_to_select == "auto":
             max_false = self.method.max_false or MAX_FALSE
             law = self.method.noise or "exponential"
-            steps = (GRID**2, metadata.rows_per_unit)
-            return AboveThreshold(len(self.whole.features), epsilon, sensitivity, *steps, max_false, law)
+            return AboveThreshold(
+                self.units, epsilon, sensitivity, GRID**2, metadata.rows_per_unit, max_false, law, self.method.max_size
+            )
         n_rows = self.method.number_of_rows(metadata)
         return self.method.top_k(len(self.whole.features), epsilon, sensitivity, GRID**2, n_rows)
 
     def _noise_record(self, released_rows: float | None = None) -> NoiseRecord:
         """The noise box, with the threshold where the number of rows is public, guessed or released."""
-        record = self.choice.noise_record(GRID**2, UNIT, self._formula(), CLAIM)
+        unit = UNIT_OF_SPLITS if self.whole.splits else UNIT
+        record = self.choice.noise_record(GRID**2, unit, self._formula(), CLAIM)
         n_rows = released_rows or self.method.number_of_rows(self.whole.metadata)
         if isinstance(self.choice, TopK) or n_rows is None:
             return record
@@ -308,7 +343,8 @@ class PreparedScreening(Preparation):
     def _threshold(self, n_rows: float) -> int:
         if isinstance(self.choice, TopK):
             raise TypeError("a fixed number of columns has no threshold")
-        return self.choice.threshold(n_rows, 0.0 if self.center is None else self.center.variance)
+        has_noisy_center = self.center is not None and not self.whole.splits
+        return self.choice.threshold(n_rows, self.center.variance if self.center and has_noisy_center else 0.0)
 
     def _formula(self) -> str:
         rows = self.whole.metadata.rows_per_unit
@@ -320,6 +356,9 @@ class PreparedScreening(Preparation):
 
     def _parameters(self) -> dict[str, Any]:
         parameters = {**self.method.release_parameters(), **self.choice.parameters}
+        for name in ("forced", "groups", "median_split"):  # what is not asked for is not told
+            if not parameters[name]:
+                del parameters[name]
         if self._saturation < 1.0:
             parameters["saturation"] = self._saturation
         if self.whole.codes is not None:
@@ -327,7 +366,7 @@ class PreparedScreening(Preparation):
         if self.center is None:
             design = self._around(self._public_center)
             parameters |= {"y_center": design.center, "y_bound": design.bound}
-        elif not self._has_two_values:
+        elif not self.has_two_values:
             parameters["y_bound"] = self._around(self.whole.center).bound
         return parameters
 
@@ -335,18 +374,11 @@ class PreparedScreening(Preparation):
     def _public_center(self) -> float:
         return self.method.y_center if isinstance(self.method.y_center, float) else self.whole.center
 
-    @property
-    def _has_two_values(self) -> bool:
-        column = self.whole.metadata.declared(self.whole.target)
-        if isinstance(column, NumericColumn):
-            return column.type == "integer" and self.whole.bound == 0.5
-        return self.whole.codes is None or len({number for _, number in self.whole.codes}) == 2
-
     def _around(self, center: float) -> ScoreDesign:
         """The row map around a center: a target of two values keeps both, another is clipped at its bound."""
-        near = 1.0 if self._has_two_values else self.method.saturation_of_target
+        near = 1.0 if self.has_two_values else self.method.saturation_of_target
         bound = self.method.y_bound or near * self.whole.bound
-        if self.method.y_bound is None and self._has_two_values:
+        if self.method.y_bound is None and self.has_two_values:
             bound += abs(center - self.whole.center)
         return replace(self.whole, center=center, bound=bound, saturation=self._saturation)
 
@@ -382,11 +414,15 @@ class PreparedScreening(Preparation):
                 estimates.append(self.shift.part("y_shift").record(shift))
             noise = self._noise_record(n_rows)
             steps = (*estimates, self._screening(noise))
-        scores = np.abs(table.products(design, columns_progress(progress, len(design.features))))
+        if design.splits:
+            scores = np.abs(split_scores(table, design, rng, progress)) * GRID
+        else:
+            scores = np.abs(table.products(design, columns_progress(progress, len(design.features))))
         chosen = self._chosen(scores, noise, rng)
         return Outcome(tuple(design.features[place] for place in chosen), noise, steps)
 
     def _chosen(self, scores: Integers, noise: NoiseRecord, rng: Source) -> list[int]:
         if isinstance(self.choice, TopK):
             return self.choice.draw(scores, rng)
-        return self.choice.draw(scores, round((noise.threshold or 0.0) * GRID**2), rng)
+        chosen = self.choice.draw(self.units.scores(scores), round((noise.threshold or 0.0) * GRID**2), rng)
+        return self.units.columns(chosen)

@@ -13,8 +13,10 @@ from scipy.special import logsumexp, ndtri
 from discreet.accounting.events import Event, SelectionEvent
 from discreet.errors import InvalidParameterError
 from discreet.mechanisms.rng import Source
+from discreet.mechanisms.subset_search import n_subsets
 from discreet.mechanisms.threshold import above_threshold
 from discreet.methods.screening.top_k_choice import MOST_SETS
+from discreet.methods.screening.units import Units
 from discreet.parameters.screening import TopKNoise
 from discreet.release import NoiseRecord
 from discreet.typing import Bools, Floats
@@ -44,8 +46,8 @@ class AboveThreshold:
 
     Parameters
     ----------
-    n_features : int
-        d.
+    units : Units
+        What is chosen: columns, and groups of them.
     epsilon : Fraction
         In nats.
     sensitivity : int
@@ -58,19 +60,24 @@ class AboveThreshold:
         Chance of a false column where no column goes with the target.
     noise : {"exponential", "gumbel"}
         Its law.
+    max_size : int, optional
+        Most units that are chosen.
     """
 
-    n_features: int
+    units: Units
     epsilon: Fraction
     sensitivity: int
     step: int
     rows_per_unit: int
     max_false: float
     noise: TopKNoise = "exponential"
+    max_size: int | None = None
 
     def __post_init__(self) -> None:
         # The noise of a center adds less than what is left here.
-        least = threshold_of(self.n_features, float(self.scale) / self.step, 1.0, self.absent_weight, self.max_false)
+        least = threshold_of(
+            self.units.n_columns, float(self.scale) / self.step, 1.0, self.absent_weight, self.max_false
+        )
         if least > LARGEST / 4.0:
             raise InvalidParameterError(
                 f"n_features_to_select=auto needs a larger epsilon: at epsilon {float(self.epsilon):.3g} no number of "
@@ -90,7 +97,7 @@ class AboveThreshold:
     @property
     def absent_weight(self) -> int:
         """How often a subset counts for each column that it leaves out."""
-        return max(1, round(self.n_features / EXPECTED))
+        return max(1, round(self.units.n_units / EXPECTED))
 
     @property
     def scale(self) -> Fraction:
@@ -108,23 +115,34 @@ class AboveThreshold:
         `center_variance` is that of a score by the noise of the target's center, of a column of mean one, in rows.
         """
         # n / c units whose c products are alike have the variance c^2 each: n c at most.
-        variance = max(n_rows, 1.0) * self.rows_per_unit + TYPICAL_MEAN**2 * center_variance
+        return self.threshold_at(max(n_rows, 1.0) * self.rows_per_unit + TYPICAL_MEAN**2 * center_variance)
+
+    def threshold_at(self, variance: float) -> int:
+        """Return the threshold in steps, from the variance of a score of no effect, in rows: public, or released."""
+        # A group's score is the largest of its columns': so the columns count, each as if it entered alone.
         rows = threshold_of(
-            self.n_features, float(self.scale) / self.step, math.sqrt(variance), self.absent_weight, self.max_false
+            self.units.n_columns, float(self.scale) / self.step, math.sqrt(variance), self.absent_weight, self.max_false
         )
         return math.ceil(min(rows, LARGEST) * self.step)
 
     def draw(self, scores: npt.NDArray[np.int64], threshold: int, rng: Source) -> list[int]:
-        """Return the places of the chosen columns, in increasing order. Claim: ``mechanisms/threshold.privacy.md``."""
-        law = (threshold, self.epsilon, self.sensitivity, rng, self.absent_weight, self.noise)
+        """Return the places of the chosen units, in increasing order. Claim: ``mechanisms/threshold.privacy.md``."""
+        law = (threshold, self.epsilon, self.sensitivity, rng, self.absent_weight, self.noise, self.max_size)
         return [int(place) for place in above_threshold(scores, *law)]
+
+    @property
+    def _n_subsets(self) -> int:
+        n_units = self.units.n_units
+        if self.max_size is None and n_units > math.log2(MOST_SETS):
+            return MOST_SETS
+        return min(n_subsets(n_units, min(self.max_size or n_units, n_units)), MOST_SETS)
 
     def noise_record(self, step: int, unit: str, formula: str, claim: str) -> NoiseRecord:
         """Return the noise box; its sensitivity is the range of the changes of two subsets' costs."""
         return NoiseRecord(
             mechanism="threshold",
             noise=self.noise,
-            n_candidates=min(2**self.n_features, MOST_SETS) if self.n_features < 14_000 else MOST_SETS,
+            n_candidates=self._n_subsets,
             sensitivity=2 * self.sensitivity / step,
             scale=float(self.scale) / step,
             unit=unit,

@@ -9,6 +9,7 @@ import numpy as np
 
 from discreet.errors import InvalidParameterError
 from discreet.mechanisms.subset_search import MAX_UNITS, n_subsets
+from discreet.methods.base.candidates import check_units
 from discreet.parameters.subset_selection import MAX_MODELS
 from discreet.typing import Masks
 
@@ -43,14 +44,8 @@ class ModelSpace:
 
         At most 2^20 models where they are scored one by one, else subsets of at most 128 units.
         """
-        grouped = [name for group in groups for name in group]
-        for field, names in (("forced", forced), ("groups", grouped)):
-            unknown = [name for name in names if name not in candidates]
-            if unknown or len(set(names)) < len(names):
-                shown = repr(unknown[0][:60]) if unknown else "a name twice"
-                raise InvalidParameterError(f"{field} must name candidates, each once, but it holds {shown}.")
-        if set(grouped) & set(forced):
-            raise InvalidParameterError("A forced column cannot be in a group. Force the whole group, or drop it.")
+        check_units(candidates, forced, groups)
+        grouped = {name for group in groups for name in group}
         alone = [(n,) for n in candidates if n not in grouped and n not in forced]
         order = {name: place for place, name in enumerate(candidates)}
         units = tuple(sorted([*alone, *(tuple(group) for group in groups if group)], key=lambda unit: order[unit[0]]))

@@ -9,6 +9,7 @@ from discreet.errors import InvalidParameterError
 from discreet.mechanisms.rng import Source
 from discreet.methods.screening.sis import IndependenceScreening
 from discreet.methods.screening.threshold_choice import false_chances, threshold_of
+from discreet.methods.screening.units import Units
 from discreet.selftest.laws import subset_law
 
 N_ROWS = 1000
@@ -107,6 +108,60 @@ def test_rows_of_one_unit_that_are_alike_give_no_column():
     assert wrong <= 5 + 7  # .05 of them expected, three standard errors beyond
 
 
+UNITS = {"forced": ["x1"], "groups": [["x2", "x4"]]}
+
+
+@pytest.mark.parametrize(("effect_of", "selected"), [(0, ("x0", "x1")), (4, ("x1", "x2", "x4")), (1, ("x1",))])
+def test_groups_enter_together_and_forced_columns_always(effect_of, selected):
+    """A group by its best column; the column that matters by itself."""
+    public = metadata(6)
+    prepared = IndependenceScreening(epsilon=8.0, n_features_to_select="auto", **UNITS).prepare(public, "y")
+    rng = np.random.default_rng(7)  # noqa: TID251 - simulated data, not noise
+    rows = drawn(rng, 6)
+    x = rows.column(effect_of).to_numpy()
+    rows = rows.set_column(6, "y", pa.array(np.clip(x + 0.1 * rng.normal(size=N_ROWS), -1, 1)))
+    assert prepared.run(dc.open_table(rows, public), Source.seeded(1)).selected == selected
+    assert prepared.parameters["forced"] == ["x1"]
+
+
+def test_at_most_some_columns_are_selected():
+    """The best of those that lie above the threshold."""
+    public = metadata(4)
+    prepared = IndependenceScreening(epsilon=20.0, n_features_to_select="auto", max_size=1).prepare(public, "y")
+    rng = np.random.default_rng(8)  # noqa: TID251 - simulated data, not noise
+    x = rng.uniform(-1, 1, (N_ROWS, 4))
+    cells = {f"x{j}": x[:, j] for j in range(4)}
+    table = dc.open_table(pa.table({**cells, "y": np.clip(x[:, 0] + 0.4 * x[:, 2], -1, 1)}), public)
+    assert {prepared.run(table, Source.seeded(place)).selected for place in range(20)} == {("x0",)}
+    assert prepared.noise.n_candidates == 5
+
+
+def test_largest_scores_of_units_against_a_loop():
+    """Also where a group's columns lie apart."""
+    units = Units.of(("a", "b", "c", "d", "e"), ("c",), (("e", "a"),))
+    assert units.scores(np.array([3, 4, 9, 1, 7])).tolist() == [7, 4, 1]
+    assert (units.n_columns, units.n_units) == (4, 3)
+    assert units.columns([0]) == [0, 2, 4]
+    assert units.columns([]) == [2]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"forced": ["z"]},
+        {"forced": ["x0", "x0"]},
+        {"groups": [["x0", "x1"], ["x1"]]},
+        {"forced": ["x0"], "groups": [["x0", "x1"]]},
+        {"forced": ["x0", "x1", "x2"]},
+    ],
+)
+def test_units_that_do_not_fit_are_refused(wrong):
+    """Before anything is charged."""
+    method = IndependenceScreening(n_features_to_select="auto", **wrong)
+    with pytest.raises(InvalidParameterError):
+        method.prepare(metadata(3), "y")
+
+
 def test_the_release_tells_the_threshold():
     """Public before the rows are opened where their number is; else with the number that was released."""
     for relation in ("replace_one", "add_or_remove_one"):
@@ -124,6 +179,9 @@ def test_the_release_tells_the_threshold():
         ({"n_features_to_select": 2, "max_false": 0.1}, "max_false"),
         ({"n_features_to_select": "auto", "mechanism": "one_shot"}, "mechanism"),
         ({"n_features_to_select": "auto", "delta": 1e-6}, "delta"),
+        ({"n_features_to_select": 2, "max_size": 3}, "max_size"),
+        ({"n_features_to_select": 2, "forced": ["x0"]}, "forced"),
+        ({"n_features_to_select": "auto", "max_size": 1001}, "max_size"),
         ({"n_features_to_select": "many"}, "n_features_to_select"),
         ({"n_features_to_select": "auto", "saturation": 0.0}, "saturation"),
     ],

@@ -27,6 +27,9 @@ METHODS: tuple[tuple[str, tuple[MethodChoice, ...]], ...] = (
             MethodChoice(
                 "two-stage", "Votes of lassos", "Many columns; blocks of rows vote. The baseline of screening."
             ),
+            MethodChoice(
+                "decorrelated", "Decorrelated scores", "A few columns that go together; chooses how many matter."
+            ),
         ),
     ),
     (

@@ -1,0 +1,207 @@
+"""From noisy products of columns and target to decorrelated scores; all of it is post-processing.
+
+The score of a column is the sum of its residual on the other columns times the target's residual on them, both cut. An
+error of the first regression meets what the second leaves, and counts to the second order (Ning and Liu 2017).
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from discreet.kernels.moments.moments import GRID
+from discreet.kernels.rows.decorrelated_scores import BITS, MOST, Scoring
+from discreet.typing import Bools, Floats, Integers
+
+EXPLAINED = 0.5
+"""Share of the target's variance that the columns are supposed to explain, before anything is known."""
+
+LEAST_EIGENVALUE = 0.15
+"""Of the correlations: beyond it nothing can be told of two columns beside each other."""
+
+CUT = 0.7
+"""Where the residual of a column is cut, in its standard deviations."""
+
+FROM_PILOT = 0.6
+"""Weight of what the first look at the target says beside the final scores, which rest on more."""
+
+
+TYPICAL_SLOPE = 0.9
+"""Of residuals that the columns explain in part: the standard deviation of the target over theirs, and own effects."""
+
+MEDIAN_OF_NORMAL = 0.6745
+"""Median distance of a normal number from its mean, in standard deviations."""
+
+TARGET_SLOPE = 0.783
+"""Covariance of a normal number that is cut at half its median distance with it, in standard deviations."""
+
+SQUARE_OF_REAL = 0.75
+"""Mean square of a column's residual once it is cut; it is 1 of two values in equal parts."""
+
+TYPICAL_SKEWNESS = 0.2
+"""Mean of a column's residual once it is cut, up to which the error of the target's mean is counted."""
+
+
+class Columns(NamedTuple):
+    """What is known of the columns.
+
+    Parameters
+    ----------
+    means, sds : ndarray of float, shape (p,)
+        Of cells in [-1, 1].
+    correlations : ndarray of float, shape (p, p)
+        Shrunk as far as noise asks for; positive definite.
+    errors : ndarray of float, shape (p, p)
+        Variances of their noise before that.
+    mean_variance : float
+        Of the noise of each mean.
+    is_two_valued : ndarray of bool, shape (p,)
+        Which are 1 or -1.
+    """
+
+    means: Floats
+    sds: Floats
+    correlations: Floats
+    errors: Floats
+    mean_variance: float
+    is_two_valued: Bools
+
+
+def columns_of(means: Floats, second: Floats, variance: float, is_two_valued: Bools) -> Columns:
+    """Return means and correlations from noisy averages, whose noise has this variance.
+
+    Correlations are shrunk to their mean, and the mean to zero. Shapes: means (p,), second (p, p), symmetric.
+    """
+    p, noise = len(means), math.sqrt(variance)
+    centers = np.clip(means, -1.0, 1.0)
+    covariance = second - np.outer(centers, centers)
+    # The second moment of 1 and -1 is 1.
+    of_two = np.maximum(1.0 - centers**2, 0.0)
+    diagonal = np.where(is_two_valued, of_two, covariance.diagonal())
+    sds = np.sqrt(np.clip(diagonal, max(1.5 * noise, 0.02), 1.0))
+    correlations = np.clip(covariance / np.outer(sds, sds), -1.0, 1.0)
+    errors = variance / np.outer(sds, sds) ** 2
+    shrunk = _shrunk(correlations, errors) if p > 1 else np.ones((1, 1))
+    values, vectors = np.linalg.eigh(shrunk)
+    return Columns(
+        centers, sds, (vectors * np.maximum(values, LEAST_EIGENVALUE)) @ vectors.T, errors, variance, is_two_valued
+    )
+
+
+def _shrunk(correlations: Floats, errors: Floats) -> Floats:
+    """Return the posterior means of correlations alike in law, with what errors they have."""
+    above = np.triu_indices(len(correlations), 1)
+    values, noise = correlations[above], errors[above]
+    weights = 1.0 / noise if (noise > 0.0).all() else np.ones_like(noise)
+    weights = weights / weights.sum()
+    mean = float(weights @ values)
+    mean_error = float(weights**2 @ noise)
+    mean *= max(0.0, 1.0 - 2.0 * mean_error / mean**2) if mean else 0.0
+    spread = max(0.0, float(weights @ ((values - mean) ** 2 - noise)))
+    kept = spread / (spread + noise) if spread > 0.0 else np.zeros_like(noise)
+    upper = np.zeros_like(correlations)
+    upper[above] = mean + kept * (values - mean)
+    return upper + upper.T + np.eye(len(correlations))
+
+
+class Pilot(NamedTuple):
+    """A first look at the target: coefficients of standardized columns, in its standard deviations, shrunk.
+
+    Parameters
+    ----------
+    coefficients : ndarray of float, shape (p,)
+        What they are.
+    variance : ndarray of float, shape (p, p)
+        Of their sampling and noise where no column matters.
+    excess : float
+        Mean of the cut target.
+    excess_variance : float
+        Of its sampling and noise.
+    """
+
+    coefficients: Floats
+    variance: Floats
+    excess: float
+    excess_variance: float
+
+
+def pilot(columns: Columns, averages: Floats, sampling: float, variance: float) -> Pilot:
+    """Return a first look from averages of the saturated columns, and of a constant, times the cut target.
+
+    `sampling` is the variance of such an average, `variance` that of its noise. Shapes: averages (p + 1,).
+    """
+    p, correlations = len(columns.sds), columns.correlations
+    slopes = (averages[:-1] - averages[-1] * columns.means) / columns.sds / TARGET_SLOPE
+    prior = EXPLAINED / p
+    noise = correlations * sampling / TARGET_SLOPE**2 + np.diag(variance / (columns.sds * TARGET_SLOPE) ** 2)
+    of_columns = np.diag(EXPLAINED * columns.errors.mean(axis=1))
+    shrinking = prior * np.linalg.solve(prior * correlations @ correlations + noise + of_columns, correlations).T
+    excess = min(max(float(averages[-1]), -1.0), 1.0)
+    return Pilot(shrinking @ slopes, shrinking @ noise @ shrinking.T, excess, sampling + variance)
+
+
+class Decorrelation(NamedTuple):
+    """How rows are scored, and what is known of the scores before.
+
+    Parameters
+    ----------
+    scoring : Scoring
+        Of the rows.
+    shifts : ndarray of float, shape (p,)
+        What the pilot adds to each score, a row.
+    row_variance : float
+        Of what a row adds to a score of no effect.
+    variance : float
+        Of a score of no effect besides, over the square of the number of rows: of these shifts, and of a center and
+        means that are not exact.
+    """
+
+    scoring: Scoring
+    shifts: Floats
+    row_variance: float
+    variance: float
+
+
+def decorrelation(columns: Columns, first: Pilot, groups: Bools, distance: int) -> Decorrelation:
+    """Return how rows are scored.
+
+    `groups` tells which columns enter together with each; the others are adjusted for. `distance` is the target's
+    median distance from its center, in steps. Shapes: groups (p, p).
+    """
+    correlations, sds, means = columns.correlations, columns.sds, columns.means
+    p, sd = len(sds), distance / MEDIAN_OF_NORMAL
+    instruments, sizes = np.eye(p), np.ones(p)
+    for j in range(p):
+        others = ~groups[j]
+        if others.any():
+            within = correlations[np.ix_(others, others)]
+            instruments[j, others] = -np.linalg.solve(within, correlations[others, j])
+        sizes[j] = math.sqrt(max(instruments[j] @ correlations @ instruments[j], 1e-6))
+    weights = instruments / sds / (sizes[:, None] * CUT)
+    effects = np.where(groups, 0.0, first.coefficients * sd / (sds * GRID))
+    scoring = Scoring(
+        _whole(weights),
+        _whole(-(weights @ means)) * GRID,
+        _whole(effects),
+        -_whole(effects @ means) * GRID,
+        round(first.excess * GRID),
+    )
+    inside = (2.0 * _normal_cdf(CUT) - 1.0) / CUT
+    own = FROM_PILOT * TYPICAL_SLOPE * TARGET_SLOPE * inside * np.where(groups, instruments @ correlations, 0.0)
+    own = own / sizes[:, None] / (1.0 + abs(first.excess))
+    of_pilot = np.einsum("ij,jk,ik->i", own, first.variance, own)
+    of_means = columns.mean_variance * (inside / (sds * sizes)) ** 2 + TYPICAL_SKEWNESS**2
+    of_means = of_means * first.excess_variance
+    # The cut target has a variance of at most 1 - mean^2, whatever its law, and is then divided by 1 + |mean|.
+    excess = max(abs(first.excess) - 2.0 * math.sqrt(first.excess_variance), 0.0)
+    squares = np.where(columns.is_two_valued, 1.0, SQUARE_OF_REAL)
+    row_variance = (1.0 - excess) / (1.0 + excess) * float(squares.mean())
+    return Decorrelation(scoring, own @ first.coefficients, row_variance, float((of_pilot + of_means).max()))
+
+
+def _whole(values: Floats) -> Integers:
+    return np.rint(np.clip(values * 2.0**BITS, -MOST, MOST)).astype(np.int64)
+
+
+def _normal_cdf(z: float) -> float:
+    return 0.5 * math.erfc(-z / math.sqrt(2.0))

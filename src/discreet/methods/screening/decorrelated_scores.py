@@ -1,0 +1,323 @@
+"""Columns whose decorrelated scores lie above a threshold: each beside all the others, at one price for all.
+
+The columns' products and a first look at the target get cube noise. From these it is public, for any row, what the
+other columns say of a column and of the target; the last pass adds up the products of what is left of both.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any, ClassVar, cast
+
+import numpy as np
+
+from discreet.accounting.events import ComposedEvent, CubeEvent, SelectionEvent, event_record
+from discreet.accounting.guarantee import exact, exact_epsilon
+from discreet.accounting.neighbors import NeighboringRelation
+from discreet.data.design import Design
+from discreet.data.engine import Table
+from discreet.data.metadata import Metadata, NumericColumn, half_width
+from discreet.errors import InvalidParameterError
+from discreet.kernels.moments.moments import GRID
+from discreet.kernels.rows.decorrelated_scores import Target
+from discreet.kernels.sufficient_statistics.decorrelation import Columns, Pilot, columns_of, decorrelation, pilot
+from discreet.mechanisms.cube import check_cube, cube_noise, cube_variance
+from discreet.mechanisms.quantile import noisy_quantile, rank_sensitivity
+from discreet.mechanisms.rng import Source
+from discreet.methods.base.method import Method, Outcome, Preparation, Progress
+from discreet.methods.base.part import Part
+from discreet.methods.base.request_facts import not_protected, public_columns, rows_progress
+from discreet.methods.screening.decorrelated_rows import BINS, DISTANCES, ScoredRows
+from discreet.methods.screening.threshold_choice import AboveThreshold
+from discreet.methods.screening.units import Units
+from discreet.parameters.screening import DECORRELATION_SHARES, DecorrelatedParameters
+from discreet.release import NoiseRecord, StepRecord
+
+CLAIM = "methods/screening/decorrelated_scores.privacy.md"
+
+MOST_COLUMNS = 64
+"""Of the numbers that a row becomes, a category one a level but the first: noise grows with the number of pairs."""
+
+SAMPLING = 0.8
+"""Variance, a row, of a saturated column times the cut target."""
+
+HALF = Fraction(1, 2)
+
+
+class DecorrelatedScreening(DecorrelatedParameters, Method):
+    """The columns that go with the target beside all the others, by decorrelated scores above a threshold.
+
+    References
+    ----------
+    Ning and Liu 2017 (decorrelated scores); Frisch and Waugh 1933; Hardt and Talwar 2010 (cube noise).
+    """
+
+    name: ClassVar[str] = "decorrelated"
+
+    def prepare(self, metadata: Metadata, target: str, candidates: Sequence[str] | None = None) -> "PreparedScores":
+        """Check the request and calibrate its noise, from public facts alone.
+
+        Parameters
+        ----------
+        metadata : Metadata
+            What is public about the table.
+        target : str
+            The response, numeric.
+        candidates : sequence of str, optional
+            Columns that may be selected; default all declared ones but the target.
+
+        Returns
+        -------
+        PreparedScores
+            The cost, the noise, and a `run`.
+
+        Raises
+        ------
+        InvalidParameterError
+            When names, numbers or shares do not fit.
+        MetadataError
+            When a column lacks bounds or levels.
+        """
+        if metadata.layout is not None:
+            raise InvalidParameterError(
+                "decorrelated must have a table of a column a feature, but this one has a value a row. Use sis."
+            )
+        center = self.y_center if isinstance(self.y_center, float) else None
+        design = Design.plan(metadata, target, candidates, center)
+        units = Units.of(design.candidates, self.forced, self.groups)
+        width = ScoredRows.of(design, units).width
+        if width > MOST_COLUMNS:
+            raise InvalidParameterError(
+                f"decorrelated must have at most {MOST_COLUMNS} columns, a category one a level but the first, but "
+                f"there are {width}: noise grows with their pairs. Name fewer candidates, or use sis."
+            )
+        middle, half = half_width(cast("NumericColumn", metadata.declared(target)))
+        return PreparedScores(self, replace(design, center=middle, bound=half), units)
+
+
+class PreparedScores(Preparation):
+    """A request of `DecorrelatedScreening` with its noise fixed.
+
+    Parameters
+    ----------
+    method : DecorrelatedScreening
+        The parameters.
+    design : Design
+        The row map, the target around the middle of its bounds.
+    units : Units
+        Which candidates enter together.
+    """
+
+    columns: Sequence[str]
+
+    def __init__(self, method: DecorrelatedScreening, design: Design, units: Units) -> None:
+        self.method, self.design, self.units, self.metadata = method, design, units, design.metadata
+        self.columns, self.target, self.candidates = design.columns, design.target, design.candidates
+        self.rows = ScoredRows.of(design, units)
+        self.width = self.rows.width
+        self.budget = _budget(method)
+        self.choice = AboveThreshold(
+            self.rows.units,
+            self.budget["screening"],
+            self._moved * GRID**2,
+            GRID**2,
+            self._rows_per_unit,
+            method.max_false,
+            max_size=method.max_size,
+        )
+        self.parts = self._parts()
+        self.noise = self._choice_noise(self.metadata.n_rows)
+        self.event = ComposedEvent((*(part.event for part in self.parts.values()), self.choice.event))
+        self.steps = (*(part.record() for part in self.parts.values()), self._screening(self.noise))
+        stated = method.model_dump(mode="json", exclude_none=True)
+        self.parameters: dict[str, Any] = {**stated, **self.choice.parameters}
+        self.public = tuple(public_columns(self.metadata, design))
+        self.not_protected = not_protected(self.metadata)
+
+    @property
+    def _rows_per_unit(self) -> int:
+        return self.metadata.rows_per_unit
+
+    @property
+    def _moved(self) -> int:
+        """The most that one unit changes a sum of products in [-1, 1] by, in rows."""
+        return (2 if self.metadata.neighboring is NeighboringRelation.REPLACE_ONE else 1) * self._rows_per_unit
+
+    @property
+    def _buys_count(self) -> bool:
+        return self.metadata.n_rows is None
+
+    @property
+    def _n_products(self) -> int:
+        return self._buys_count + self.width + len(self.rows.pairs[0])
+
+    def _scale(self, name: str) -> Fraction:
+        """Scale of the noise of a vector of sums, in rows."""
+        return self._moved / self.budget[name]
+
+    def _parts(self) -> dict[str, Part]:
+        """The parts before the choice, in their order."""
+        parts = [self._rank_part("y_median", BINS)] if self.method.y_center == "private" else []
+        parts += [
+            self._rank_part("y_scale", len(DISTANCES)),
+            self._cube_part("gram", self._n_products),
+            self._cube_part("pilot", self.width + 1),
+        ]
+        return {part.name: part for part in parts}
+
+    def _rank_part(self, name: str, n_points: int) -> Part:
+        epsilon, gamma = self.budget[name], rank_sensitivity(HALF, self.metadata.neighboring, self._rows_per_unit)
+        box = NoiseRecord(
+            mechanism="permute_and_flip",
+            noise="exponential",
+            n_candidates=n_points,
+            sensitivity=float(gamma),
+            scale=float(gamma / epsilon),
+            unit="rows",
+            formula=f"{float(gamma):g}: distance in rank of the median",
+            numerics="exact draw",
+            claim="mechanisms/quantile.privacy.md",
+        )
+        return Part(name, SelectionEvent(epsilon, "exponential"), box)
+
+    def _cube_part(self, name: str, n_numbers: int) -> Part:
+        scale = self._scale(name)
+        check_cube(n_numbers, scale * GRID**2, f"the {n_numbers} sums of {name}")
+        box = NoiseRecord(
+            mechanism="cube",
+            noise="cube",
+            sensitivity=float(self._moved),
+            scale=float(scale),
+            unit="products of saturated columns",
+            formula=f"{self._moved}, the most that one {self.metadata.unit} changes any of {n_numbers} sums by",
+            numerics="exact draw on whole steps",
+            claim="mechanisms/cube.privacy.md",
+        )
+        return Part(name, CubeEvent(self.budget[name]), box)
+
+    def _choice_noise(self, n_rows: float | None, row_variance: float = 1.0, further: float = 0.0) -> NoiseRecord:
+        """The noise box, with the threshold for the variance of a score: of the rows, and further."""
+        formula = f"{self._moved}, the most that one {self.metadata.unit} changes a score by"
+        record = self.choice.noise_record(GRID**2, "decorrelated scores, in rows", formula, CLAIM)
+        if n_rows is None:
+            return record
+        # A noisy number of rows may be larger than it looks.
+        more = 2.0 * math.sqrt(cube_variance(self._n_products, self._scale("gram"))) if self._buys_count else 0.0
+        variance = (n_rows + more) * self._rows_per_unit * row_variance + further
+        # Up to the next of a few values: then the threshold, which is computed from drawn tables, is so once.
+        rounded = math.exp2(math.ceil(8.0 * math.log2(max(variance, 1.0))) / 8.0)
+        return record.model_copy(update={"threshold": self.choice.threshold_at(rounded) / GRID**2})
+
+    def _screening(self, noise: NoiseRecord) -> StepRecord:
+        return StepRecord(name="screening", event=event_record(self.choice.event), noise=noise)
+
+    # ---- the run
+
+    def run(self, table: Table, rng: Source, progress: Progress | None = None) -> Outcome:
+        """Estimate median and scale of the target, products and a pilot; score the rows by these; choose.
+
+        Parameters
+        ----------
+        table : Table
+            Whose metadata this was prepared for.
+        rng : Source
+            Where the noise comes from.
+        progress : callable, optional
+            Called as rows of the last pass are read, where their number is public.
+
+        Returns
+        -------
+        Outcome
+            The selected columns, in the order of the candidates.
+
+        Notes
+        -----
+        Claim: ``decorrelated_scores.privacy.md``. Cost: four passes over the rows, three where the center is public.
+        """
+        steps = list[StepRecord]()
+        center = self._center(table, rng, steps)
+        distance = self._distance(table, rng, steps, center)
+        target = Target(center, max(distance // 2, 1))
+        n_rows, columns, first = self._first_look(table, rng, steps, target)
+        plan = decorrelation(columns, first, self.rows.together, distance)
+        start = np.zeros(self.width, dtype=np.int64)
+        progress_of_rows = rows_progress(progress, table)
+        sums = table.map_reduce(
+            self.design, lambda cells: self.rows.scores(cells, target, plan.scoring), start, progress_of_rows
+        )
+        # What was released before may be added to any score: it moves none of them between neighbors.
+        shifted = np.abs(sums + np.rint(plan.shifts * n_rows * GRID**2).astype(np.int64))
+        noise = self._choice_noise(n_rows, plan.row_variance, n_rows**2 * plan.variance)
+        threshold = round((noise.threshold or 0.0) * GRID**2)
+        chosen = self.choice.draw(self.rows.units.scores(shifted), threshold, rng)
+        names = tuple(self.candidates[place] for place in self.units.columns(chosen))
+        return Outcome(names, noise, (*steps, self._screening(noise)))
+
+    def _center(self, table: Table, rng: Source, steps: list[StepRecord]) -> int:
+        """Return the target's center in steps of its grid: its noisy median, or a public point."""
+        middle, half = self.design.center, self.design.bound
+        if self.method.y_center != "private":
+            public = middle if self.method.y_center == "middle" else float(self.method.y_center)
+            return round(min(max((public - middle) / half, -1.0), 1.0) * GRID)
+        counts = table.map_reduce(self._target_alone, self.rows.bins, np.zeros(BINS, dtype=np.int64))
+        place = noisy_quantile(counts, HALF, *self._law("y_median", rng))
+        center = round((2 * place + 1 - BINS) * (2 * GRID + 1) / (2 * BINS))
+        steps.append(self.parts["y_median"].record(middle + center / GRID * half))
+        return center
+
+    def _distance(self, table: Table, rng: Source, steps: list[StepRecord], center: int) -> int:
+        """Return the noisy median distance of the target from its center, in steps of its grid."""
+        start = np.zeros(len(DISTANCES), dtype=np.int64)
+        counts = table.map_reduce(self._target_alone, lambda cells: self.rows.distances(cells, center), start)
+        distance = int(DISTANCES[noisy_quantile(counts, HALF, *self._law("y_scale", rng))])
+        steps.append(self.parts["y_scale"].record(distance / GRID * self.design.bound))
+        return distance
+
+    @property
+    def _target_alone(self) -> Design:
+        return replace(self.design, candidates=())
+
+    def _law(self, name: str, rng: Source) -> tuple[NeighboringRelation, int, Fraction, Source]:
+        return self.metadata.neighboring, self._rows_per_unit, self.budget[name], rng
+
+    def _first_look(
+        self, table: Table, rng: Source, steps: list[StepRecord], target: Target
+    ) -> tuple[float, Columns, Pilot]:
+        """Return the number of rows, the columns' moments and the pilot's coefficients, all from noisy sums."""
+        first, second = self.rows.pairs
+        start = np.zeros(1 + self.width + len(first) + self.width + 1, dtype=np.int64)
+        sums = table.map_reduce(self.design, lambda cells: self.rows.first_sums(cells, target), start)
+        products = sums[0 if self._buys_count else 1 : len(start) - self.width - 1]
+        noisy = cube_noise(products.tolist(), self._scale("gram") * GRID**2, rng)
+        steps.append(self.parts["gram"].record())
+        spread = math.sqrt(cube_variance(self._n_products, self._scale("gram")))
+        n_rows = max(noisy[0] / GRID**2, spread) if self._buys_count else float(self.metadata.n_rows or 1)
+        averages = np.array(noisy[len(noisy) - self.width - len(first) :], dtype=np.float64) / GRID**2 / n_rows
+        moments = np.eye(self.width)
+        moments[first, second] = moments[second, first] = averages[self.width :]
+        variance = (spread / n_rows) ** 2
+        columns = columns_of(averages[: self.width], moments, variance, self.rows.is_two_valued)
+        signs = cube_noise(sums[-self.width - 1 :].tolist(), self._scale("pilot") * GRID**2, rng)
+        steps.append(self.parts["pilot"].record())
+        averages = np.array(signs, dtype=np.float64) / GRID**2 / n_rows
+        noise = cube_variance(self.width + 1, self._scale("pilot")) / n_rows**2
+        return n_rows, columns, pilot(columns, averages, SAMPLING / n_rows, noise)
+
+
+def _budget(method: DecorrelatedScreening) -> dict[str, Fraction]:
+    """Return the epsilon of each part; they add up to that of the request, exactly."""
+    epsilon = exact_epsilon(method.epsilon)
+    names = [name for name in DECORRELATION_SHARES if name != "y_median" or method.y_center == "private"]
+    stated = method.shares or {}
+    if "y_median" in stated and "y_median" not in names:
+        raise InvalidParameterError("shares must not have y_median where y_center is public. Leave it out.")
+    shares = {name: exact(stated.get(name, DECORRELATION_SHARES[name]), f"shares[{name!r}]") for name in names}
+    budget = {name: epsilon * share for name, share in shares.items()}
+    rest = epsilon - sum(budget.values(), Fraction(0))
+    if rest <= 0:
+        raise InvalidParameterError(
+            f"shares must leave something for the choice of the columns, but those of {', '.join(names)} add up to 1 "
+            "or more. Lower one."
+        )
+    return budget | {"screening": rest}

@@ -1,0 +1,63 @@
+"""Scores of columns that are split at their own medians: no bounds are needed, and none are used."""
+
+import numpy as np
+
+from discreet.data.batch_sizes import GROUP, SPLIT_CELLS
+from discreet.data.engine import Table
+from discreet.data.score_design import ScoreDesign
+from discreet.kernels.top_k.median_split import Ranks, split_sums
+from discreet.mechanisms.rng import Source
+from discreet.methods.base.method import Progress
+from discreet.methods.base.rows_in_memory import all_rows
+from discreet.typing import Integers
+
+MOVED = 2
+"""By so many target's sizes one row moves a score: by its own, and by that of the row that crosses the median."""
+
+
+def split_scores(table: Table, design: ScoreDesign, rng: Source, progress: Progress | None = None) -> Integers:
+    """Return for each column the sum of the target over its upper half less that over its lower half.
+
+    Parameters
+    ----------
+    table : Table
+        The private table.
+    design : ScoreDesign
+        With `splits`.
+    rng : Source
+        Where the order comes from that decides between equal cells.
+    progress : callable, optional
+        Called as columns are done, whose number is public.
+
+    Returns
+    -------
+    ndarray of int64, shape (n_features,)
+        In units of 1 / 32767. Not releasable.
+
+    Notes
+    -----
+    Claim: ``sis.privacy.md``. Cost: for each group of columns one pass, `SPLIT_CELLS` numbers in memory, and a
+    partition of each column. With a `unit_id`, at most ``rows_per_unit`` rows of a unit count in a group, by that
+    unit's identifier and cells alone.
+    """
+    p = len(design.features)
+    size = max(1, min(GROUP, SPLIT_CELLS // max(table.about_rows(), 1)))
+    scores = np.zeros(p, dtype=np.int64)
+    for start in range(0, p, size):
+        cells = all_rows(table, design.group(start, start + size))
+        scores[start : start + size] = split_sums(cells, random_order(rng, len(cells)))
+        if progress is not None:
+            progress("Scoring columns", min(size, p - start), p)
+    return scores
+
+
+def random_order(rng: Source, n_rows: int) -> Ranks:
+    """Return each number of 0 .. n_rows - 1 once, in an order that is as likely as any other."""
+    while True:
+        words = rng.words(n_rows)
+        order = np.argsort(words)
+        # Two equal words would be told apart by the rows' places: all are drawn again, whatever the rows are.
+        if not (np.diff(words[order]) == 0).any():
+            ranks = np.empty(n_rows, dtype=np.uint64)
+            ranks[order] = np.arange(n_rows, dtype=np.uint64)
+            return ranks

@@ -1,0 +1,142 @@
+"""Decorrelated scores: what a row can move in each pass, pairs that reach the charge, and controls that must fail."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from discreet.kernels.moments.moments import GRID
+from discreet.kernels.rows import decorrelated_scores as rows_kernel
+from discreet.mechanisms.rng import Source
+from discreet.methods.screening import decorrelated_scores
+from discreet.methods.screening.decorrelated_scores import DecorrelatedScreening, PreparedScores
+from discreet.methods.screening.threshold_choice import AboveThreshold
+from tests.privacy.screenings import table_of
+
+RELATIONS = ("replace_one", "add_or_remove_one")
+EPSILON = 1.0
+
+
+def handed(method, table, frozen=None):
+    """Vectors of the two cubes and of the choice, each over its claimed change; what came out; later ones by `frozen`.
+
+    With `frozen`, outcomes are those of the other table, so that both runs are at the same point.
+    """
+    vectors, outcomes = [], [] if frozen is None else list(frozen)
+    with pytest.MonkeyPatch.context() as patch:
+
+        def reach(values, scale, draw):
+            place = len(vectors)
+            vectors.append(np.array([float(Fraction(int(value)) / scale) for value in values]))
+            if frozen is None:
+                outcomes.append(draw())
+            return outcomes[place]
+
+        def cube(values, scale, rng):
+            return reach(values, scale, lambda: [int(value) for value in values])
+
+        def median(counts, quantile, relation, rows, epsilon, rng):
+            return reach([0], Fraction(1), lambda: int(np.argmax(counts)))
+
+        def choose(self, scores, threshold, rng):
+            return reach(scores, Fraction(self.sensitivity) / self.epsilon, lambda: [0])
+
+        patch.setattr(decorrelated_scores, "cube_noise", cube)
+        patch.setattr(decorrelated_scores, "noisy_quantile", median)
+        patch.setattr(AboveThreshold, "draw", choose)
+        method.prepare(table.metadata, "y").run(table, Source.seeded(0))
+    return vectors, outcomes
+
+
+def losses(method, one, other):
+    """The largest change of each vector, over scale or over claimed sensitivity times epsilon: privacy losses."""
+    first, outcomes = handed(method, one)
+    second, _ = handed(method, other, outcomes)
+    return [float(np.abs(a - b).max()) for a, b in zip(first, second, strict=True)]
+
+
+def charges(method, table):
+    """Epsilons of the parts, in the order of the calls: the choice has half a range for each side."""
+    budget = method.prepare(table.metadata, "y").budget
+    return [float(budget[name]) for name in budget]
+
+
+CELL = st.sampled_from([-1.0, 1.0, 0.0, 0.37, -0.7, float("nan"), float("inf"), -1e300, 2.0])
+ROW = st.lists(CELL, min_size=4, max_size=4)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(ROW, min_size=1, max_size=8), ROW, ROW, st.integers(0, 7), st.sampled_from(["private", "middle", 0.3]))
+def test_no_sum_moves_by_more_than_is_claimed(rows, old, new, place, center):
+    """Any neighbors, odd cells included, with the same released numbers: each sum within its sensitivity."""
+    method = DecorrelatedScreening(epsilon=EPSILON, y_center=center, groups=(("x0", "x2"),))
+    at = place % (len(rows) + 1)
+    for relation, tables in (
+        ("replace_one", ([*rows[:at], old, *rows[at:]], [*rows[:at], new, *rows[at:]])),
+        ("add_or_remove_one", (rows, [*rows[:at], new, *rows[at:]])),
+    ):
+        one, other = (table_of(table, relation) for table in tables)
+        for loss, charge in zip(losses(method, one, other), charges(method, one), strict=True):
+            assert loss <= charge * (1 + 1e-12)
+
+
+CROSS = [[1.0, 1.0, 1.0], [-1.0, 1.0, -1.0], [1.0, -1.0, 1.0], [-1.0, -1.0, -1.0]] * 20 + [[1.0, -1.0, 1.0]] * 2
+
+
+def pair(relation):
+    """Columns all but uncorrelated, more targets above than below; a row below turns its columns."""
+    old, new = [1.0, 1.0, -1.0], [-1.0, -1.0, -1.0]
+    tables = ([*CROSS, old], [*CROSS, new]) if relation == "replace_one" else (CROSS, [*CROSS, old])
+    return [table_of(rows, relation) for rows in tables]
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+def test_the_worst_pair_spends_what_it_is_charged(relation):
+    """One row moves each of the three vectors by all that is claimed."""
+    method = DecorrelatedScreening(epsilon=EPSILON, y_center="middle")
+    one, other = pair(relation)
+    spent, charged = losses(method, one, other), charges(method, one)
+    assert spent[1:] == pytest.approx(charged[1:])
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+def test_half_the_noise_is_flagged(monkeypatch, relation):
+    """Control: scales and a sensitivity that forget half of what a row can do."""
+    moved = PreparedScores._moved.fget
+    monkeypatch.setattr(PreparedScores, "_moved", property(lambda self: Fraction(moved(self), 2)))
+    method = DecorrelatedScreening(epsilon=EPSILON, y_center="middle")
+    one, other = pair(relation)
+    spent, charged = losses(method, one, other), charges(method, one)
+    assert all(loss > 1.9 * charge for loss, charge in zip(spent[1:], charged[1:], strict=True))
+
+
+def test_products_that_are_not_cut_are_flagged(monkeypatch):
+    """Control: residuals as large as they come, so that one row moves a score by several rows."""
+    monkeypatch.setattr(rows_kernel, "MOST_CUT", 100 * GRID)
+    method = DecorrelatedScreening(epsilon=EPSILON, y_center="middle")
+    one, other = pair("replace_one")
+    assert losses(method, one, other)[-1] > 1.3 * charges(method, one)[-1]
+
+
+def test_units_of_several_rows_are_cut_and_covered():
+    """A unit with five rows under rows_per_unit 3 moves each sum by at most three rows, and reaches it."""
+    base, ids = [[0.5, -0.5, 0.2], [-1.0, 0.3, -0.4]] * 20, list(range(40))
+    more = [[1.0, -1.0, 1.0]] * 5
+    method = DecorrelatedScreening(epsilon=EPSILON, y_center="middle")
+    tables = [
+        table_of(rows, "add_or_remove_one", units, rows_per_unit=3)
+        for rows, units in ((base, ids), (base + more, [*ids, *[99] * 5]))
+    ]
+    spent, charged = losses(method, *tables), charges(method, tables[0])
+    assert all(loss <= charge * (1 + 1e-12) for loss, charge in zip(spent, charged, strict=True))
+    assert spent[1:3] == pytest.approx(charged[1:3])
+
+
+def test_the_parts_add_up_to_epsilon_exactly():
+    """Whatever the shares, as fractions."""
+    for shares in ({}, {"gram": 0.37}, {"y_scale": 1e-6, "pilot": 0.3}):
+        prepared = DecorrelatedScreening(epsilon=0.7, shares=shares).prepare(pair("replace_one")[0].metadata, "y")
+        assert sum(prepared.budget.values()) == Fraction("0.7")
+        assert sum(event.epsilon for event in prepared.event.events) == Fraction("0.7")
