@@ -60,7 +60,7 @@ def cells() -> list[Cell]:
         design.append(best)
         for part in _parts(best):
             seen[part] = seen.get(part, 0) + 1
-    return sorted(design)
+    return design
 
 
 def _parts(cell: Cell) -> list[object]:
