@@ -222,7 +222,7 @@ def expected(
     else:
         take(work.rated(number, tables) for number in remaining)
     ratings = np.stack(table_ratings)
-    return [_mean(scenario, *key, ratings[:, place]) for place, key in enumerate(work.prepared)]
+    return [mean_rating(scenario, *key, ratings[:, place]) for place, key in enumerate(work.prepared)]
 
 
 def expected_selection(
@@ -297,7 +297,25 @@ def _rated(
     return float(set(selected) == right), overlap, explained
 
 
-def _mean(scenario: Scenario, name: str, epsilon: float, ratings: Floats) -> Expected:
+def mean_rating(scenario: Scenario, name: str, epsilon: float, ratings: Floats) -> Expected:
+    """Return the means of ratings, and the error of the first.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        What tables were drawn from.
+    name : str
+        Of the selection.
+    epsilon : float
+        In nats.
+    ratings : ndarray of float, shape (n_tables, n_draws, 3)
+        Right, overlap, explained.
+
+    Returns
+    -------
+    Expected
+        The error is that between tables.
+    """
     right, overlap, explained = ratings.mean(axis=(0, 1))
     chances = ratings[:, :, 0].mean(axis=1)
     sample_error = float(chances.std(ddof=1) / math.sqrt(len(chances))) if len(chances) > 1 else 0.0

@@ -181,11 +181,12 @@ def drawn():
     ids=["pcls", "moments", "sis", "pcls explained"],
 )
 def test_goal_agrees_with_a_fresh_simulation(rival, measure, wanted, drawn):
-    """At the epsilon found, other tables reach the goal within 0.05."""
+    """At the epsilon found the goal is met, and other tables tell the same within the stated error."""
     found = epsilon_for(drawn.scenario, rival, wanted, measure, n_tables=GOAL_TABLES, seed=1, tables=drawn)
     asked = FRESH | {"seed": 77, "tables": drawn, "explains": measure == "explained"}
     (fresh,) = expected(drawn.scenario, [rival], [found.epsilon], **asked)
-    assert getattr(fresh, measure) == pytest.approx(wanted, abs=0.05)
+    assert getattr(found, measure) >= wanted
+    assert getattr(fresh, measure) == pytest.approx(getattr(found, measure), abs=3.5 * found.error)
 
 
 def test_goal_that_is_not_reached():
