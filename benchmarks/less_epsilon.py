@@ -1,9 +1,10 @@
 """How little epsilon finds the right columns: thresholds beside what stood before, and BIC without privacy.
 
     python -m benchmarks.less_epsilon --tables 300 --seed 1
+    python -m benchmarks.less_epsilon --columns chain --only decorrelated moments "moments, delta" BIC
 
-Lei et al.'s two designs (six columns, three of which matter, alike and unlike), pure epsilon: shares of tables whose
-right columns, all and no others, are selected. Every method gets the same tables and public bounds.
+Lei et al.'s two designs (six columns, three of which matter, alike and unlike), pure epsilon but where a delta is
+named: shares of tables whose right columns, all and no others, are selected. Every method gets the same tables and public bounds.
 """
 
 import argparse
@@ -25,6 +26,11 @@ CELLS = {
     "replace_one": ((1000, 0.1), (1000, 0.2), (1000, 0.3), (1000, 1.0), (300, 0.3), (300, 1.0), (200, 1.0)),
     "add_or_remove_one": ((1000, 0.1), (1000, 0.5), (300, 0.3), (200, 1.0)),
 }
+CELLS_OF_OTHERS = {
+    "replace_one": ((1000, 1.0), (300, 1.0)),
+    "add_or_remove_one": ((1000, 0.5), (1000, 1.0), (300, 1.0)),
+}
+"""Where columns are not uniform and independent."""
 NAMES = tuple(f"x{j + 1}" for j in range(6))
 RIGHT = NAMES[:3]
 BOUND = 7.0
@@ -139,7 +145,7 @@ def main() -> None:
     print(f"columns: {asked.columns}")
     print("| relation | n | epsilon | asked, nothing declared | " + " | ".join(asked.only) + " |")
     print("|---" * (len(asked.only) + 4) + "|")
-    for relation, cells in CELLS.items():
+    for relation, cells in (CELLS if asked.columns == "uniform" else CELLS_OF_OTHERS).items():
         for n, epsilon in cells:
             shares: dict[str, list[str]] = {}
             for place, design in enumerate(DESIGNS):

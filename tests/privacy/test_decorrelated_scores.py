@@ -82,12 +82,12 @@ def test_no_sum_moves_by_more_than_is_claimed(rows, old, new, place, center):
             assert loss <= charge * (1 + 1e-12)
 
 
-CROSS = [[1.0, 1.0, 1.0], [-1.0, 1.0, -1.0], [1.0, -1.0, 1.0], [-1.0, -1.0, -1.0]] * 20
+CROSS = [[1.0, 1.0, 1.0], [-1.0, 1.0, -1.0], [1.0, -1.0, 1.0], [-1.0, -1.0, -1.0]] * 20 + [[1.0, -1.0, 1.0]] * 2
 
 
-def pair(relation, units=None):
-    """Columns without a correlation; one row turns its columns, whose target stays."""
-    old, new = [1.0, 1.0, 1.0], [-1.0, -1.0, 1.0]
+def pair(relation):
+    """Columns all but uncorrelated, more targets above than below; a row below turns its columns."""
+    old, new = [1.0, 1.0, -1.0], [-1.0, -1.0, -1.0]
     tables = ([*CROSS, old], [*CROSS, new]) if relation == "replace_one" else (CROSS, [*CROSS, old])
     return [table_of(rows, relation) for rows in tables]
 
@@ -117,7 +117,7 @@ def test_products_that_are_not_cut_are_flagged(monkeypatch):
     monkeypatch.setattr(rows_kernel, "MOST_CUT", 100 * GRID)
     method = DecorrelatedScreening(epsilon=EPSILON, y_center="middle")
     one, other = pair("replace_one")
-    assert losses(method, one, other)[-1] > 1.5 * charges(method, one)[-1]
+    assert losses(method, one, other)[-1] > 1.3 * charges(method, one)[-1]
 
 
 def test_units_of_several_rows_are_cut_and_covered():

@@ -137,7 +137,7 @@ def test_row_count_loses_its_epsilon(rows):
         found.append(handed.parts["n_rows"][0])
         assert handed.outcome.steps[0].value == len(table)
     (one, scale, _), (other, _, _) = found
-    assert Fraction(int((other - one)[0])) / Fraction(scale) == Fraction(1, 20)
+    assert Fraction(int((other - one)[0])) / Fraction(scale) == Fraction(1, 50)
 
 
 @pytest.mark.parametrize("relation", RELATIONS)

@@ -54,7 +54,7 @@ class NoisyMoments(SubsetSelector, MomentsParameters):
         Parameters
         ----------
         **parameters : Any
-            ``model_penalty``, ``max_size``, ``forced``, ``groups``.
+            ``model_penalty``, ``max_size``, ``forced``, ``groups``, ``max_false``.
 
         Returns
         -------

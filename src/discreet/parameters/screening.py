@@ -12,6 +12,7 @@ from discreet.parameters.shared import (
     Epsilon,
     Forced,
     Groups,
+    MaxFalse,
     NoDelta,
     NumberOfRows,
     Parameters,
@@ -88,7 +89,7 @@ class ScreeningParameters(Parameters):
         Annotated[float, Between(1e-9, 1e18)] | None,
         Field(
             description="Public guess of the last selected column's score; it only decides the mechanism. In rows or "
-            "votes; default a sixth of the most that there can be."
+            "votes; default a fiftieth of the most that there can be."
         ),
     ] = None
     n0: NumberOfRows = None
@@ -105,13 +106,7 @@ class IndependenceParameters(ScreeningParameters):
             "same draw: all columns whose score lies above a public threshold.",
         ),
     ] = 5  # type: ignore[assignment]
-    max_false: Annotated[
-        Annotated[float, Between(1e-6, 0.5)] | None,
-        Field(
-            description="Chance of a false column where no column goes with the target. It sets the threshold of "
-            "n_features_to_select=auto. Default 0.05."
-        ),
-    ] = None
+    max_false: MaxFalse = None
     max_size: MostChosen = None
     forced: Forced = ()
     groups: Groups = ()
@@ -156,7 +151,7 @@ class IndependenceParameters(ScreeningParameters):
     ] = None
 
 
-DECORRELATION_SHARES = {"y_median": 0.06, "y_scale": 0.04, "gram": 0.45, "pilot": 0.2}
+DECORRELATION_SHARES = {"y_median": 0.06, "y_scale": 0.04, "gram": 0.43, "pilot": 0.2}
 """Of epsilon, for each part before the choice of the columns, in their order."""
 
 

@@ -14,6 +14,7 @@ from discreet.parameters.shared import (
     Forced,
     Groups,
     Intercept,
+    MaxFalse,
     MaxSize,
     Mechanism,
     NoDelta,
@@ -30,7 +31,7 @@ from discreet.parameters.shared import (
 MAX_MODELS = 2**20
 """The most models that are scored one by one."""
 
-SHARES = {"bounds": 0.2, "y_center": 0.2, "y_bound": 0.1, "n_rows": 0.05, "l1_radius": 0.2, "sigma2": 0.1}
+SHARES = {"bounds": 0.2, "y_center": 0.2, "y_bound": 0.1, "n_rows": 0.02, "l1_radius": 0.2, "sigma2": 0.1}
 """Of epsilon, for each private estimate, in their order (privacy specification 11); of the target's at most."""
 
 SQUARES = "residual_sum_of_squares"
@@ -79,6 +80,7 @@ class SubsetParameters(Parameters):
     l1_radius: L1Radius = None
     l1_grid: L1Grid = None
     model_penalty: Annotated[Penalty | _NamedPenalty, Field(title="penalty", description=_PENALTY)] = "auto"
+    max_false: MaxFalse = None
     max_size: MaxSize = None
     forced: Forced = ()
     groups: Groups = ()
@@ -103,9 +105,9 @@ class LeastSquaresParameters(SubsetParameters):
         Field(
             title="penalty",
             description=f"{_PENALTY} In squared units of the target: aic is 2 sigma^2 and bic sigma^2 log n, with a "
-            "residual variance that is estimated from a share of epsilon. auto is log(2 d) times the scale of the "
-            "noise, d the number of free columns; only where the rows are public and so many that sampling can matter "
-            "beside the noise, it estimates sigma^2, too, and weighs both.",
+            "residual variance that is estimated from a share of epsilon. auto keeps to `max_false`: for the "
+            "noise alone it is log(d / max_false) times its scale, d the number of free columns. Where the rows are "
+            "public and so many that the error of sampling can matter beside the noise, it estimates sigma^2.",
         ),
     ] = "auto"
     shares: Annotated[
@@ -123,8 +125,8 @@ class LikelihoodParameters(SubsetParameters):
         Penalty | _NamedPenalty,
         Field(
             title="penalty",
-            description=f"{_PENALTY} On the scale of -2 log-likelihood: aic is 2 and bic log n. auto weighs the error "
-            "of sampling and the noise of the choice together, and is at least log n. All are free.",
+            description=f"{_PENALTY} On the scale of -2 log-likelihood: aic is 2 and bic log n. auto keeps to "
+            "`max_false`, by sampling and by the noise of the choice together, and is at least log n. All are free.",
         ),
     ] = "auto"
     rss_guess: Annotated[
@@ -159,10 +161,10 @@ class MomentsParameters(SumsParameters):
         Penalty | _NamedPenalty,
         Field(
             title="penalty",
-            description=f"{_PENALTY} In units of chi-squared; auto lets a column that does not matter enter in 2% of "
-            "releases.",
+            description=f"{_PENALTY} In units of chi-squared; auto keeps to `max_false`.",
         ),
     ] = "auto"
+    max_false: MaxFalse = None
     max_size: MaxSize = None
     forced: Forced = ()
     groups: Groups = ()
@@ -184,8 +186,8 @@ class MomentsParameters(SumsParameters):
     selective_inference: Annotated[
         Literal["fission", "none"] | None,
         Field(
-            description="Whether columns are selected by one half of what the moments tell, so that coefficients from "
-            "the other half have intervals that hold. fission: so it is. none: all of it selects. Default none, but "
-            "coefficients asked later of what the release selected use fission: their columns are selected anew."
+            description="Whether one part of the moments selects, so that intervals from the other hold. fission: so "
+            "it is. none: all of them select. Default none, but coefficients asked later of what the release selected "
+            "use fission: their columns are selected anew."
         ),
     ] = None

@@ -280,6 +280,7 @@ def _decorrelated(relation: str, epsilon: float, _: int) -> list[Evidence]:
     pairs = [
         *_both_ways(base, (0.6, 0.6, 1.0), (-0.6, -0.6, 1.0), columns=columns),
         *_both_ways(base, (0.6, -0.6, 1.0), (-0.6, 0.6, 1.0), columns=columns),
+        *_both_ways([*base, *[(0.6, -0.6, 1.0)] * 2], (0.6, -0.6, -1.0), (-0.6, 0.6, -1.0), columns=columns),
     ]
     kinds: tuple[dict[str, Any], ...] = ({}, {"y_center": "middle"})
     method = ("decorrelated", "decorrelated_scores", pairs)

@@ -8,9 +8,10 @@ import numpy.typing as npt
 from typing_extensions import override
 
 from discreet.data.engine import Table
-from discreet.kernels.sufficient_statistics.selection import Penalty, best_models, unit_penalties
+from discreet.kernels.sufficient_statistics.selection import Penalty, best_models
 from discreet.mechanisms.rng import Source
 from discreet.methods.base.method import Outcome, Progress
+from discreet.methods.moments.fission import FISSION, parts_of
 from discreet.methods.moments.moment_answers import MomentAnswers
 from discreet.methods.moments.moments_selection import NoisyMoments
 from discreet.methods.moments.noisy_moments import PreparedMoments
@@ -36,18 +37,22 @@ class CachedMoments(PreparedMoments):
     @cached_property
     def release_key(self) -> str:
         """All that decides the released moments: requests that differ in their penalty alone read one release."""
-        facts = {name: value for name, value in self.parameters.items() if name != "model_penalty"}
+        facts = {name: value for name, value in self.parameters.items() if name not in ("model_penalty", "max_false")}
         return repr((facts, self.sums.design.candidates))
 
     def released(self, table: Table, rng: Source) -> "ReadMoments":
         """Draw moments, to be read under any penalty."""
         tuned = estimate_privately(self.tuning, table, rng)
         sums = replace(self.sums, design=tuned.setting.design)
-        return ReadMoments(sums.draw(tuned.moments, self.estimates, self.budget, rng), MOST_WORK)
+        record = sums.draw(tuned.moments, self.estimates, self.budget, rng)
+        selects_by_part = self.parameters.get("selective_inference") == FISSION
+        return ReadMoments(
+            parts_of(self.method.divided(record, rng), FISSION)[0] if selects_by_part else record, MOST_WORK
+        )
 
     def read(self, released: "ReadMoments") -> tuple[str, ...]:
         """Return the columns that its penalty selects from released moments."""
-        return released.under(self.method.model_penalty)  # type: ignore[attr-defined]
+        return released.under(self.method.model_penalty, self.method.max_false)  # type: ignore[attr-defined]
 
     @override
     def run(self, table: Table, rng: Source, progress: Progress | None = None) -> Outcome:
@@ -57,9 +62,9 @@ class CachedMoments(PreparedMoments):
 class ReadMoments(MomentAnswers):
     """The model that `MomentAnswers.select` finds, by a look at all of them."""
 
-    def under(self, penalty: Penalty) -> tuple[str, ...]:
+    def under(self, penalty: Penalty, max_false: float | None = None) -> tuple[str, ...]:
         """Columns of the best model under a penalty."""
-        penalties = unit_penalties(penalty, self._units, self._clean.n_rows)
+        penalties = self.penalties(penalty, self._units, max_false)
         sums = self._misfits
         if sums is None:
             best = best_models(self._weighted, self._units, self._owned((None,)), penalties, None, self.most_work)

@@ -6,7 +6,7 @@ import math
 from typing_extensions import override
 
 from discreet.methods.screening.sis import PreparedScreening
-from discreet.methods.screening.threshold_choice import LARGEST, TYPICAL_MEAN, AboveThreshold, threshold_of
+from discreet.methods.screening.threshold_choice import LARGEST, AboveThreshold, threshold_of
 
 RATIO = 1.25
 """Of neighboring standard deviations of the grid; between them a threshold is nearly linear."""
@@ -16,8 +16,8 @@ class GridThreshold(AboveThreshold):
     """The choice of `AboveThreshold`, whose threshold is interpolated: within a thousandth, and quick."""
 
     @override
-    def threshold(self, n_rows: float, center_variance: float) -> int:
-        sd = math.sqrt(max(n_rows, 1.0) * self.rows_per_unit + TYPICAL_MEAN**2 * center_variance)
+    def threshold_at(self, variance: float) -> int:
+        sd = math.sqrt(variance)
         place = math.floor(math.log(sd) / math.log(RATIO))
         part = (sd / RATIO**place - 1.0) / (RATIO - 1.0)
         rows = (1.0 - part) * self._at(place) + part * self._at(place + 1)
@@ -25,7 +25,7 @@ class GridThreshold(AboveThreshold):
 
     def _at(self, place: int) -> float:
         scale = float(self.scale) / self.step
-        return threshold_of(self.n_features, scale, RATIO**place, self.absent_weight, self.max_false)
+        return threshold_of(self.units.n_columns, scale, RATIO**place, self.absent_weight, self.max_false)
 
 
 def cached_threshold(prepared: PreparedScreening) -> PreparedScreening:

@@ -12,7 +12,6 @@ import numpy as np
 from scipy.special import chdtrc, gammaln, ndtr, ndtri
 
 from discreet.data.metadata import Metadata, half_width
-from discreet.kernels.sufficient_statistics.selection import FALSE_ENTRY
 from discreet.mechanisms.rng import Source
 from discreet.methods.base.method import Method
 from discreet.methods.moments.fission import parts_of
@@ -330,13 +329,14 @@ def moments_correlation(method: Method, metadata: Metadata, target: str, candida
     scenario = Scenario.of(metadata, target, candidates, n_true=1, r_squared=0.5, n_rows=n_rows)
     prepared = method.model_copy(update={"max_size": 1}).prepare(scenario.draw_metadata, target, candidates)
     half, needed = half_width(metadata.declared(target))[1], list[float]()  # type: ignore[arg-type]
-    # As seldom as "auto" lets a column in where none matters.
-    deviation = float(-ndtri((1.0 - (1.0 - FALSE_ENTRY) ** (1.0 / len(candidates))) / 2.0) + ndtri(SHARE))
     for draw in range(3):
         record = prepared.run(scenario.draw(Source.seeded(SEED + draw)), Source.seeded(SEED - 1 - draw)).moments
         if record is None:
             return None
         record = parts_of(record, prepared.parameters.get("selective_inference"))[0]
+        # As seldom as "auto" lets a column in where none matters.
+        max_false = getattr(method, "max_false", None) or MomentAnswers(record).max_false
+        deviation = float(-ndtri((1.0 - (1.0 - max_false) ** (1.0 / len(candidates))) / 2.0) + ndtri(SHARE))
         target_sd = half * math.sqrt(TARGET_VARIANCE) / record.y_bound
         slope = deviation / np.sqrt(np.maximum(MomentAnswers(record).information(), 1e-12))
         needed.extend(slope * math.sqrt(COLUMN_VARIANCE) / target_sd)

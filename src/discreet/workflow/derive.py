@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from discreet.kernels.sufficient_statistics.selection import Penalty
     from discreet.methods.moments.moment_answers import MomentAnswers
 
-SELECTION = ("model_penalty", "max_size", "forced", "groups")
+SELECTION = ("model_penalty", "max_size", "forced", "groups", "max_false")
 """What a selection from moments may be asked with."""
 
 FISSION = "fission"
@@ -56,6 +56,7 @@ def select_from(
     max_size: int | None = None,
     forced: Sequence[str] = (),
     groups: Sequence[Sequence[str]] = (),
+    max_false: float | None = None,
 ) -> Release:
     """Return another selection by the noisy moments of a release.
 
@@ -64,14 +65,14 @@ def select_from(
     return _selection(
         release,
         _stated_inference(release),
-        dict(zip(SELECTION, (model_penalty, max_size, forced, groups), strict=True)),
+        dict(zip(SELECTION, (model_penalty, max_size, forced, groups, max_false), strict=True)),
     )
 
 
 def _selection(release: Release, inference: str | None, options: dict[str, Any]) -> Release:
     answers = _answers(release, inference)
     selected, by_size = answers.select(**options)
-    listed = {name: options[name] for name in ("model_penalty", "max_size")}
+    listed = {name: options[name] for name in ("model_penalty", "max_size", "max_false")}
     listed |= {"forced": list(options["forced"]), "groups": [list(group) for group in options["groups"]]}
     return _derived(
         release,
@@ -90,7 +91,7 @@ def _selection(release: Release, inference: str | None, options: dict[str, Any])
 def _selected_anew(release: Release) -> Release:
     """Return the release with what its own question selects by the selecting part of its moments."""
     asked = parameters_of_selection(release)
-    defaults = {"model_penalty": "auto", "max_size": None, "forced": (), "groups": ()}
+    defaults = {"model_penalty": "auto", "max_size": None, "forced": (), "groups": (), "max_false": None}
     return _selection(release, FISSION, {name: asked.get(name, default) for name, default in defaults.items()})
 
 

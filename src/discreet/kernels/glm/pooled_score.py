@@ -133,7 +133,7 @@ class Pool:
         return positive(typical + share * (self.first.gram - typical))
 
     def _curve_noise(self, slope: Floats) -> Floats:
-        """Variances of the entries of the curve's slope by the first pass's noise, as far as that is not shrunk away."""
+        """Variances of the curve's slope by the first pass's noise, as far as that is not shrunk away."""
         p, typical = self._n_free, self._n_rows * PRODUCT_SD
         variances = self.first.variances[:p, :p]
         weight = float(slope[0, 0]) / self._n_rows
@@ -184,10 +184,10 @@ class Pool:
 
     def dispersion(self, theta: Floats) -> Dispersion | None:
         """What clipped counts do to the score that are as spread as is supposed; None where no mean rests on that."""
-        if self.family.dispersed_mean is None:
+        family, mean = self.family, self.family.dispersed_mean
+        if mean is None:
             return None
-        family = self.family
-        dispersed = replace(self.curve, family=replace(family, mean=family.dispersed_mean))
+        dispersed = replace(self.curve, family=replace(family, mean=mean))
         moved = self.curve.sums(theta[None])[0][0] - dispersed.sums(theta[None])[0][0]
 
         def excess(eta: Floats) -> Floats:

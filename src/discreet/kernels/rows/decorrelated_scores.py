@@ -1,4 +1,4 @@
-"""Sums over rows of products of saturated columns and of signs of residuals: whole numbers alone.
+"""Sums over rows of products of saturated columns and of cut residuals: whole numbers alone.
 
 Each row's part is a function of that row and of public numbers, the same in any block, to the last bit.
 """
@@ -23,6 +23,21 @@ SATURATION = (5, 3)
 """Cells are multiplied by this fraction and cut: a column is at its end from .6 of its half range on."""
 
 
+class Target(NamedTuple):
+    """How the target, or what is left of it, becomes a number in [-1, 1]: 0 at the center, cut at a distance.
+
+    Parameters
+    ----------
+    center : int
+        In steps of the target.
+    cut : int
+        In steps; at least 1.
+    """
+
+    center: int
+    cut: int
+
+
 class Scoring(NamedTuple):
     """What the rows' scores are made of, in whole numbers; public, or released before.
 
@@ -36,12 +51,15 @@ class Scoring(NamedTuple):
         Row j times the columns is what the others say of the target, in units of 2^-14.
     constants : ndarray of int, shape (p,)
         Added to it, in units of 2^-14 steps.
+    excess : int
+        About the mean of the cut target, in steps; it is taken off.
     """
 
     instruments: Integers
     instrument_constants: Integers
     effects: Integers
     constants: Integers
+    excess: int
 
 
 def saturated(cells: Cells, is_two_valued: Bools) -> Integers:
@@ -60,21 +78,25 @@ def column_sums(columns: Integers, pairs: tuple[Integers, Integers]) -> Integers
     return np.concatenate([count, columns.sum(axis=0) * GRID, gram[first, second]])
 
 
-def sign_sums(columns: Integers, response: Integers, center: int) -> Integers:
-    """Return the sums of the columns, and of a constant, times the sign of the target's distance from its center.
-
-    In units of 1 / 32767.
-    """
-    signs = np.sign(response - center)
-    return np.append(signs @ columns, signs.sum() * GRID)
+def target_sums(columns: Integers, response: Integers, target: Target) -> Integers:
+    """Return the sums of the columns, and of a constant, times the cut target, in units of 1 / 32767^2."""
+    cut = _cut((response - target.center) << BITS, target)
+    return np.append(cut @ columns, cut.sum() * GRID)
 
 
-def score_sums(columns: Integers, response: Integers, scoring: Scoring) -> Integers:
-    """Return for each column the sum of its cut residual times the sign of the target's, in units of 1 / 32767.
+def score_sums(columns: Integers, response: Integers, target: Target, scoring: Scoring) -> Integers:
+    """Return for each column the sum of its cut residual times that of the target, in units of 1 / 32767^2.
 
-    No term is larger than 32767. Shapes: columns (n, p), response (n,); returns (p,).
+    No factor of a term is larger than 32767. Shapes: columns (n, p), response (n,); returns (p,).
     """
     instruments = columns @ scoring.instruments.T + scoring.instrument_constants >> BITS
-    residuals = (response[:, None] << BITS) - columns @ scoring.effects.T - scoring.constants
-    sums: Integers = (np.clip(instruments, -MOST_CUT, MOST_CUT) * np.sign(residuals)).sum(axis=0)
+    residuals = ((response[:, None] - target.center) << BITS) - columns @ scoring.effects.T - scoring.constants
+    left = (_cut(residuals, target) - scoring.excess) * GRID // (GRID + abs(scoring.excess))
+    sums: Integers = (np.clip(instruments, -MOST_CUT, MOST_CUT) * left).sum(axis=0)
     return sums
+
+
+def _cut(residuals: Integers, target: Target) -> Integers:
+    """Return residuals in units of 2^-14 steps, cut, as steps of [-1, 1]."""
+    most = target.cut << BITS
+    return np.clip(residuals, -most, most) * GRID // most

@@ -1,7 +1,7 @@
 """From noisy products of columns and target to decorrelated scores; all of it is post-processing.
 
-The score of a column is the sum of its residual on the other columns times the sign of the target's residual on them.
-An error of the first regression meets what the second leaves, and counts to the second order (Ning and Liu 2017).
+The score of a column is the sum of its residual on the other columns times the target's residual on them, both cut. An
+error of the first regression meets what the second leaves, and counts to the second order (Ning and Liu 2017).
 """
 
 import math
@@ -19,14 +19,12 @@ EXPLAINED = 0.5
 LEAST_EIGENVALUE = 0.15
 """Of the correlations: beyond it nothing can be told of two columns beside each other."""
 
-CUT = 0.5
+CUT = 0.7
 """Where the residual of a column is cut, in its standard deviations."""
 
-FROM_PILOT = 0.4
+FROM_PILOT = 0.6
 """Weight of what the first look at the target says beside the final scores, which rest on more."""
 
-MOST_EXCESS = 0.8
-"""Of targets on one side of their center: beyond it nothing says how far it is off."""
 
 TYPICAL_SLOPE = 0.9
 """Of residuals that the columns explain in part: the standard deviation of the target over theirs, and own effects."""
@@ -34,8 +32,14 @@ TYPICAL_SLOPE = 0.9
 MEDIAN_OF_NORMAL = 0.6745
 """Median distance of a normal number from its mean, in standard deviations."""
 
-SIGN_SLOPE = math.sqrt(2.0 / math.pi)
-"""Covariance of a normal number's sign with it, in standard deviations."""
+TARGET_SLOPE = 0.783
+"""Covariance of a normal number that is cut at half its median distance with it, in standard deviations."""
+
+SQUARE_OF_REAL = 0.75
+"""Mean square of a column's residual once it is cut; it is 1 of two values in equal parts."""
+
+TYPICAL_SKEWNESS = 0.2
+"""Mean of a column's residual once it is cut, up to which the error of the target's mean is counted."""
 
 
 class Columns(NamedTuple):
@@ -51,6 +55,8 @@ class Columns(NamedTuple):
         Variances of their noise before that.
     mean_variance : float
         Of the noise of each mean.
+    is_two_valued : ndarray of bool, shape (p,)
+        Which are 1 or -1.
     """
 
     means: Floats
@@ -58,6 +64,7 @@ class Columns(NamedTuple):
     correlations: Floats
     errors: Floats
     mean_variance: float
+    is_two_valued: Bools
 
 
 def columns_of(means: Floats, second: Floats, variance: float, is_two_valued: Bools) -> Columns:
@@ -76,7 +83,9 @@ def columns_of(means: Floats, second: Floats, variance: float, is_two_valued: Bo
     errors = variance / np.outer(sds, sds) ** 2
     shrunk = _shrunk(correlations, errors) if p > 1 else np.ones((1, 1))
     values, vectors = np.linalg.eigh(shrunk)
-    return Columns(centers, sds, (vectors * np.maximum(values, LEAST_EIGENVALUE)) @ vectors.T, errors, variance)
+    return Columns(
+        centers, sds, (vectors * np.maximum(values, LEAST_EIGENVALUE)) @ vectors.T, errors, variance, is_two_valued
+    )
 
 
 def _shrunk(correlations: Floats, errors: Floats) -> Floats:
@@ -105,7 +114,7 @@ class Pilot(NamedTuple):
     variance : ndarray of float, shape (p, p)
         Of their sampling and noise where no column matters.
     excess : float
-        Share of the targets above their center, less the share of those below.
+        Mean of the cut target.
     excess_variance : float
         Of its sampling and noise.
     """
@@ -116,18 +125,18 @@ class Pilot(NamedTuple):
     excess_variance: float
 
 
-def pilot(columns: Columns, signs: Floats, sampling: float, variance: float) -> Pilot:
-    """Return a first look from averages of the saturated columns, and of a constant, times the target's sign.
+def pilot(columns: Columns, averages: Floats, sampling: float, variance: float) -> Pilot:
+    """Return a first look from averages of the saturated columns, and of a constant, times the cut target.
 
-    `sampling` is the variance of such an average, `variance` that of its noise. Shapes: signs (p + 1,).
+    `sampling` is the variance of such an average, `variance` that of its noise. Shapes: averages (p + 1,).
     """
     p, correlations = len(columns.sds), columns.correlations
-    slopes = (signs[:-1] - signs[-1] * columns.means) / columns.sds / SIGN_SLOPE
+    slopes = (averages[:-1] - averages[-1] * columns.means) / columns.sds / TARGET_SLOPE
     prior = EXPLAINED / p
-    noise = correlations * sampling / SIGN_SLOPE**2 + np.diag(variance / (columns.sds * SIGN_SLOPE) ** 2)
+    noise = correlations * sampling / TARGET_SLOPE**2 + np.diag(variance / (columns.sds * TARGET_SLOPE) ** 2)
     of_columns = np.diag(EXPLAINED * columns.errors.mean(axis=1))
     shrinking = prior * np.linalg.solve(prior * correlations @ correlations + noise + of_columns, correlations).T
-    excess = min(max(float(signs[-1]), -MOST_EXCESS), MOST_EXCESS)
+    excess = min(max(float(averages[-1]), -1.0), 1.0)
     return Pilot(shrinking @ slopes, shrinking @ noise @ shrinking.T, excess, sampling + variance)
 
 
@@ -140,20 +149,24 @@ class Decorrelation(NamedTuple):
         Of the rows.
     shifts : ndarray of float, shape (p,)
         What the pilot adds to each score, a row.
+    row_variance : float
+        Of what a row adds to a score of no effect.
     variance : float
-        Of a score of no effect, a row's square: of these shifts, and of a center and means that are not exact.
+        Of a score of no effect besides, over the square of the number of rows: of these shifts, and of a center and
+        means that are not exact.
     """
 
     scoring: Scoring
     shifts: Floats
+    row_variance: float
     variance: float
 
 
-def decorrelation(columns: Columns, first: Pilot, groups: Bools, center: int, distance: int) -> Decorrelation:
+def decorrelation(columns: Columns, first: Pilot, groups: Bools, distance: int) -> Decorrelation:
     """Return how rows are scored.
 
-    `groups` tells which columns enter together with each; the others are adjusted for. `center` is the target's center
-    and `distance` the median distance from it, in steps. Shapes: groups (p, p).
+    `groups` tells which columns enter together with each; the others are adjusted for. `distance` is the target's
+    median distance from its center, in steps. Shapes: groups (p, p).
     """
     correlations, sds, means = columns.correlations, columns.sds, columns.means
     p, sd = len(sds), distance / MEDIAN_OF_NORMAL
@@ -166,19 +179,24 @@ def decorrelation(columns: Columns, first: Pilot, groups: Bools, center: int, di
         sizes[j] = math.sqrt(max(instruments[j] @ correlations @ instruments[j], 1e-6))
     weights = instruments / sds / (sizes[:, None] * CUT)
     effects = np.where(groups, 0.0, first.coefficients * sd / (sds * GRID))
-    corrected = center + round(first.excess * sd / SIGN_SLOPE)
     scoring = Scoring(
         _whole(weights),
         _whole(-(weights @ means)) * GRID,
         _whole(effects),
-        (np.int64(corrected) << BITS) - _whole(effects @ means) * GRID,
+        -_whole(effects @ means) * GRID,
+        round(first.excess * GRID),
     )
     inside = (2.0 * _normal_cdf(CUT) - 1.0) / CUT
-    own = FROM_PILOT * TYPICAL_SLOPE * SIGN_SLOPE * inside * np.where(groups, instruments @ correlations, 0.0)
-    own = own / sizes[:, None]
+    own = FROM_PILOT * TYPICAL_SLOPE * TARGET_SLOPE * inside * np.where(groups, instruments @ correlations, 0.0)
+    own = own / sizes[:, None] / (1.0 + abs(first.excess))
     of_pilot = np.einsum("ij,jk,ik->i", own, first.variance, own)
-    of_means = first.excess_variance * columns.mean_variance * (inside / (sds * sizes)) ** 2
-    return Decorrelation(scoring, own @ first.coefficients, float((of_pilot + of_means).max()))
+    of_means = columns.mean_variance * (inside / (sds * sizes)) ** 2 + TYPICAL_SKEWNESS**2
+    of_means = of_means * first.excess_variance
+    # The cut target has a variance of at most 1 - mean^2, whatever its law, and is then divided by 1 + |mean|.
+    excess = max(abs(first.excess) - 2.0 * math.sqrt(first.excess_variance), 0.0)
+    squares = np.where(columns.is_two_valued, 1.0, SQUARE_OF_REAL)
+    row_variance = (1.0 - excess) / (1.0 + excess) * float(squares.mean())
+    return Decorrelation(scoring, own @ first.coefficients, row_variance, float((of_pilot + of_means).max()))
 
 
 def _whole(values: Floats) -> Integers:

@@ -99,7 +99,8 @@ class NoisyMoments(MomentsParameters, MomentsMethod):
         """Return the selection, the best models by size, and the coefficients where `fit` is set."""
         del names
         select_by, estimate_from = parts_of(record, self.selective_inference)
-        selected, by_size = MomentAnswers(select_by).select(self.model_penalty, self.max_size, self.forced, self.groups)
+        options = (self.model_penalty, self.max_size, self.forced, self.groups, self.max_false)
+        selected, by_size = MomentAnswers(select_by).select(*options)
         fit = MomentAnswers(estimate_from).fit(selected, self.confidence) if self.fit else None
         return {"selected": selected, "by_size": by_size, "fit": fit}
 

@@ -7,7 +7,14 @@ import numpy as np
 from discreet.data.design import Design
 from discreet.data.metadata import CategoryColumn, NumericColumn, half_width
 from discreet.kernels.moments.moments import GRID
-from discreet.kernels.rows.decorrelated_scores import Scoring, column_sums, saturated, score_sums, sign_sums
+from discreet.kernels.rows.decorrelated_scores import (
+    Scoring,
+    Target,
+    column_sums,
+    saturated,
+    score_sums,
+    target_sums,
+)
 from discreet.methods.screening.units import FORCED, Units
 from discreet.typing import Bools, Cells, Integers
 
@@ -94,12 +101,12 @@ class ScoredRows:
         sizes = np.abs(cells[:, -1].astype(np.int64) - center)
         return np.bincount(np.searchsorted(DISTANCES, sizes), minlength=len(DISTANCES)).astype(np.int64)
 
-    def first_sums(self, cells: Cells, center: int) -> Integers:
-        """Return the sums of `column_sums`, then those of `sign_sums`."""
+    def first_sums(self, cells: Cells, target: Target) -> Integers:
+        """Return the sums of `column_sums`, then those of `target_sums`."""
         columns = self.columns(cells)
         response = cells[:, -1].astype(np.int64)
-        return np.concatenate([column_sums(columns, self.pairs), sign_sums(columns, response, center)])
+        return np.concatenate([column_sums(columns, self.pairs), target_sums(columns, response, target)])
 
-    def scores(self, cells: Cells, scoring: Scoring) -> Integers:
+    def scores(self, cells: Cells, target: Target, scoring: Scoring) -> Integers:
         """Return the sums of `score_sums`."""
-        return score_sums(self.columns(cells), cells[:, -1].astype(np.int64), scoring)
+        return score_sums(self.columns(cells), cells[:, -1].astype(np.int64), target, scoring)

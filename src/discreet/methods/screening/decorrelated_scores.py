@@ -20,6 +20,7 @@ from discreet.data.engine import Table
 from discreet.data.metadata import Metadata, NumericColumn, half_width
 from discreet.errors import InvalidParameterError
 from discreet.kernels.moments.moments import GRID
+from discreet.kernels.rows.decorrelated_scores import Target
 from discreet.kernels.sufficient_statistics.decorrelation import Columns, Pilot, columns_of, decorrelation, pilot
 from discreet.mechanisms.cube import check_cube, cube_noise, cube_variance
 from discreet.mechanisms.quantile import noisy_quantile, rank_sensitivity
@@ -39,7 +40,10 @@ MOST_COLUMNS = 64
 """Of the numbers that a row becomes, a category one a level but the first: noise grows with the number of pairs."""
 
 SAMPLING = 0.8
-"""Variance, a row, of a saturated column times a sign."""
+"""Variance, a row, of a saturated column times the cut target."""
+
+MOST_SCORE = 2**61
+"""In steps: beyond any threshold, and far from where 64 bits end."""
 
 HALF = Fraction(1, 2)
 
@@ -119,8 +123,8 @@ class PreparedScores(Preparation):
         self.choice = AboveThreshold(
             self.rows.units,
             self.budget["screening"],
-            self._moved * GRID,
-            GRID,
+            self._moved * GRID**2,
+            GRID**2,
             self._rows_per_unit,
             method.max_false,
             max_size=method.max_size,
@@ -160,8 +164,8 @@ class PreparedScores(Preparation):
         parts = [self._rank_part("y_median", BINS)] if self.method.y_center == "private" else []
         parts += [
             self._rank_part("y_scale", len(DISTANCES)),
-            self._cube_part("gram", self._n_products, GRID**2),
-            self._cube_part("pilot", self.width + 1, GRID),
+            self._cube_part("gram", self._n_products),
+            self._cube_part("pilot", self.width + 1),
         ]
         return {part.name: part for part in parts}
 
@@ -180,9 +184,9 @@ class PreparedScores(Preparation):
         )
         return Part(name, SelectionEvent(epsilon, "exponential"), box)
 
-    def _cube_part(self, name: str, n_numbers: int, step: int) -> Part:
+    def _cube_part(self, name: str, n_numbers: int) -> Part:
         scale = self._scale(name)
-        check_cube(n_numbers, scale * step, f"the {n_numbers} sums of {name}")
+        check_cube(n_numbers, scale * GRID**2, f"the {n_numbers} sums of {name}")
         box = NoiseRecord(
             mechanism="cube",
             noise="cube",
@@ -195,16 +199,18 @@ class PreparedScores(Preparation):
         )
         return Part(name, CubeEvent(self.budget[name]), box)
 
-    def _choice_noise(self, n_rows: float | None, further: float = 0.0) -> NoiseRecord:
+    def _choice_noise(self, n_rows: float | None, row_variance: float = 1.0, further: float = 0.0) -> NoiseRecord:
         """The noise box, with the threshold for the variance of a score: of the rows, and further."""
         formula = f"{self._moved}, the most that one {self.metadata.unit} changes a score by"
-        record = self.choice.noise_record(GRID, "decorrelated scores, in rows", formula, CLAIM)
+        record = self.choice.noise_record(GRID**2, "decorrelated scores, in rows", formula, CLAIM)
         if n_rows is None:
             return record
-        variance = n_rows * self._rows_per_unit + further
+        # A noisy number of rows may be larger than it looks.
+        more = 2.0 * math.sqrt(cube_variance(self._n_products, self._scale("gram"))) if self._buys_count else 0.0
+        variance = (n_rows + more) * self._rows_per_unit * row_variance + further
         # Up to the next of a few values: then the threshold, which is computed from drawn tables, is so once.
         rounded = math.exp2(math.ceil(8.0 * math.log2(max(variance, 1.0))) / 8.0)
-        return record.model_copy(update={"threshold": self.choice.threshold_at(rounded) / GRID})
+        return record.model_copy(update={"threshold": self.choice.threshold_at(rounded) / GRID**2})
 
     def _screening(self, noise: NoiseRecord) -> StepRecord:
         return StepRecord(name="screening", event=event_record(self.choice.event), noise=noise)
@@ -235,17 +241,20 @@ class PreparedScores(Preparation):
         steps = list[StepRecord]()
         center = self._center(table, rng, steps)
         distance = self._distance(table, rng, steps, center)
-        n_rows, columns, first = self._first_look(table, rng, steps, center)
-        plan = decorrelation(columns, first, self.rows.together, center, distance)
+        target = Target(center, max(distance // 2, 1))
+        n_rows, columns, first = self._first_look(table, rng, steps, target)
+        plan = decorrelation(columns, first, self.rows.together, distance)
         start = np.zeros(self.width, dtype=np.int64)
         progress_of_rows = rows_progress(progress, table)
         sums = table.map_reduce(
-            self.design, lambda cells: self.rows.scores(cells, plan.scoring), start, progress_of_rows
+            self.design, lambda cells: self.rows.scores(cells, target, plan.scoring), start, progress_of_rows
         )
         # What was released before may be added to any score: it moves none of them between neighbors.
-        shifted = np.abs(sums + np.rint(plan.shifts * n_rows * GRID).astype(np.int64))
-        noise = self._choice_noise(n_rows, n_rows**2 * plan.variance)
-        threshold = round((noise.threshold or 0.0) * GRID)
+        # Both are cut, so that no sum wraps around: that would tell neighbors apart.
+        shifts = np.rint(np.clip(plan.shifts * n_rows * GRID**2, -MOST_SCORE, MOST_SCORE)).astype(np.int64)
+        shifted = np.abs(np.clip(sums, -MOST_SCORE, MOST_SCORE) + shifts)
+        noise = self._choice_noise(n_rows, plan.row_variance, n_rows**2 * plan.variance)
+        threshold = round((noise.threshold or 0.0) * GRID**2)
         chosen = self.choice.draw(self.rows.units.scores(shifted), threshold, rng)
         names = tuple(self.candidates[place] for place in self.units.columns(chosen))
         return Outcome(names, noise, (*steps, self._screening(noise)))
@@ -278,24 +287,25 @@ class PreparedScores(Preparation):
         return self.metadata.neighboring, self._rows_per_unit, self.budget[name], rng
 
     def _first_look(
-        self, table: Table, rng: Source, steps: list[StepRecord], center: int
+        self, table: Table, rng: Source, steps: list[StepRecord], target: Target
     ) -> tuple[float, Columns, Pilot]:
         """Return the number of rows, the columns' moments and the pilot's coefficients, all from noisy sums."""
         first, second = self.rows.pairs
         start = np.zeros(1 + self.width + len(first) + self.width + 1, dtype=np.int64)
-        sums = table.map_reduce(self.design, lambda cells: self.rows.first_sums(cells, center), start)
+        sums = table.map_reduce(self.design, lambda cells: self.rows.first_sums(cells, target), start)
         products = sums[0 if self._buys_count else 1 : len(start) - self.width - 1]
         noisy = cube_noise(products.tolist(), self._scale("gram") * GRID**2, rng)
         steps.append(self.parts["gram"].record())
-        n_rows = max(noisy[0] / GRID**2, 1.0) if self._buys_count else float(self.metadata.n_rows or 1)
+        spread = math.sqrt(cube_variance(self._n_products, self._scale("gram")))
+        n_rows = max(noisy[0] / GRID**2, spread) if self._buys_count else float(self.metadata.n_rows or 1)
         averages = np.array(noisy[len(noisy) - self.width - len(first) :], dtype=np.float64) / GRID**2 / n_rows
         moments = np.eye(self.width)
         moments[first, second] = moments[second, first] = averages[self.width :]
-        variance = cube_variance(self._n_products, self._scale("gram")) / n_rows**2
+        variance = (spread / n_rows) ** 2
         columns = columns_of(averages[: self.width], moments, variance, self.rows.is_two_valued)
-        signs = cube_noise(sums[-self.width - 1 :].tolist(), self._scale("pilot") * GRID, rng)
+        signs = cube_noise(sums[-self.width - 1 :].tolist(), self._scale("pilot") * GRID**2, rng)
         steps.append(self.parts["pilot"].record())
-        averages = np.array(signs, dtype=np.float64) / GRID / n_rows
+        averages = np.array(signs, dtype=np.float64) / GRID**2 / n_rows
         noise = cube_variance(self.width + 1, self._scale("pilot")) / n_rows**2
         return n_rows, columns, pilot(columns, averages, SAMPLING / n_rows, noise)
 

@@ -47,6 +47,8 @@ class SubsetSelection(SubsetParameters, Method):
         for name in {"y_center", "y_bound"} & (self.shares or {}).keys():
             if getattr(self, name) not in ("private", None):
                 raise ValueError(f'shares of {name} must come with {name}="private": nothing is estimated otherwise.')
+        if self.max_false is not None and self.model_penalty != "auto":
+            raise ValueError("max_false must come with model_penalty=auto: another penalty has a chance of its own.")
         if self.as_published and "private" in (self.l1_radius, self.y_bound, self.y_center):
             raise ValueError("as_published must have public parameters: the paper estimates none privately.")
         return self
@@ -99,15 +101,15 @@ class SubsetSelection(SubsetParameters, Method):
         """R / r: less where r is a typical deviation of the target, that of a model's predictions too."""
         return 1.5 if "y_bound" in self._shares_of_target(metadata, target) else 2.0
 
-    def tuning(self, metadata: Metadata, setting: Setting, variance: bool = False) -> Tuning:
-        """Plan the private estimates before the selection: their privacy costs and noise."""
+    def tuning(self, metadata: Metadata, setting: Setting, n_rows: bool = False, variance: bool = False) -> Tuning:
+        """Plan the private estimates before the selection, of rows where they must be known: cost and noise."""
         n_public = self.number_of_rows(metadata)
         of_target = self._shares_of_target(metadata, setting.design.target)
         is_private = {
             "bounds": bool(sides_of(metadata, setting.design.columns)),
             "y_center": "y_center" in of_target,
             "y_bound": "y_bound" in of_target,
-            "n_rows": variance and n_public is None,
+            "n_rows": n_rows and n_public is None,
             "l1_radius": self.l1_radius == "private",
             "sigma2": variance,
         }

@@ -67,9 +67,10 @@ def test_center_and_bound_set_r():
 
 
 def test_auto_penalty_is_the_stated_multiple_of_the_noise():
-    """log(2 d) scales; a number is taken as it is, in squared units of the target."""
-    auto = PenalizedLeastSquares().prepare(metadata(), "y")
-    assert auto.parameters["model_penalty"] == pytest.approx(np.log(4) * auto.noise.scale, rel=1e-6)
+    """log(d / max_false) scales, at most a half of which is false; a number is in squared units of the target."""
+    for chance, times in ((None, 4), (0.01, 200)):
+        auto = PenalizedLeastSquares(epsilon=0.01, max_false=chance).prepare(metadata(), "y")
+        assert auto.parameters["model_penalty"] == pytest.approx(np.log(times) * auto.noise.scale, rel=1e-3)
     assert PenalizedLeastSquares(model_penalty=7.5).prepare(metadata(), "y").parameters["model_penalty"] == 7.5
     for wrong in (-1.0, float("inf"), 1e300, "cp"):
         with pytest.raises(InvalidParameterError, match="model_penalty"):
