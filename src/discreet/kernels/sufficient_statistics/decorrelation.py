@@ -19,6 +19,9 @@ EXPLAINED = 0.5
 LEAST_EIGENVALUE = 0.15
 """Of the correlations: beyond it nothing can be told of two columns beside each other."""
 
+LEAST_VARIANCE = 1e-4
+"""Of a saturated column; one and a half standard deviations of its noise where that is more."""
+
 CUT = 0.7
 """Where the residual of a column is cut, in its standard deviations."""
 
@@ -78,7 +81,7 @@ def columns_of(means: Floats, second: Floats, variance: float, is_two_valued: Bo
     # The second moment of 1 and -1 is 1.
     of_two = np.maximum(1.0 - centers**2, 0.0)
     diagonal = np.where(is_two_valued, of_two, covariance.diagonal())
-    sds = np.sqrt(np.clip(diagonal, max(1.5 * noise, 0.02), 1.0))
+    sds = np.sqrt(np.clip(diagonal, max(1.5 * noise, LEAST_VARIANCE), 1.0))
     correlations = np.clip(covariance / np.outer(sds, sds), -1.0, 1.0)
     errors = variance / np.outer(sds, sds) ** 2
     shrunk = _shrunk(correlations, errors) if p > 1 else np.ones((1, 1))
