@@ -10,7 +10,9 @@ from rich.console import Console
 STUDIES = {
     "right_models_product": "how often the product's methods find the right model",
     "right_models": "the same beside their kernels and variants",
+    "recovery": "the same by where the target lies and by epsilon",
     "less_epsilon": "how often a threshold finds the right columns, beside what stood before and BIC",
+    "median_splits": "what screening finds in microarrays without bounds, by median splits and in one box",
     "moments_recovery": "the same of noisy moments by epsilon, pure, with delta and with declared moments",
     "coverage": "how often intervals of regressions hold the truth",
     "answers_coverage": "how often predictions, joint regions and marginal effects of released fits hold the truth",

@@ -325,6 +325,19 @@ class LevelRecord(_Record):
     error: float = Field(ge=0, le=1, description="what it is thought to be off by, in units of y_bound")
 
 
+class FissionRecord(_Record):
+    """The part of noisy moments that columns are selected by; what it leaves of them is for estimates.
+
+    The moments with normal noise of their own variance, drawn once: both parts are independent.
+    """
+
+    share: float = Field(gt=0, lt=1, description="of the moments; variances are this share, too")
+    gram: tuple[tuple[NoisySum, ...], ...]
+    xty: tuple[NoisySum, ...]
+    yty: NoisySum
+    n_rows: Positive
+
+
 class MomentsRecord(_Record):
     """Noisy sums of products of the scaled columns: any regression on them is free from here on."""
 
@@ -358,6 +371,7 @@ class MomentsRecord(_Record):
         description="places of the levels that others are compared with; in older releases the most frequent ones",
     )
     level: LevelRecord | None = Field(default=None, exclude_if=_absent)
+    fission: FissionRecord | None = Field(default=None, exclude_if=_absent)
     offset: str | None = Field(default=None, exclude_if=_absent, description="column that was taken from the target")
     weights: str | None = Field(
         default=None, exclude_if=_absent, description="column of the rows' weights; n_rows is their sum"

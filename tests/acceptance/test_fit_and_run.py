@@ -9,6 +9,7 @@ import pytest
 
 import discreet as dc
 from discreet.data.metadata import Metadata
+from discreet.errors import InvalidParameterError
 from discreet.release import Release
 from discreet.workflow import fit_from, select_from
 from tests.acceptance.conftest import METADATA, people
@@ -118,6 +119,24 @@ def test_a_free_fit_takes_what_fits_what_was_bought(granted):
     assert (done.code, json.loads(done.out)["fit"]["confidence"]) == (0, 0.8)
 
 
+def test_a_free_fit_of_what_was_selected_has_intervals_that_hold(granted):
+    """Columns selected anew by one part, and fitted by the other; all of the moments on request, with a caution."""
+    assert granted.select("--yes", method="moments", epsilon=2, delta=1e-4, out="moments.json").code == 0
+    ask = ("fit", "--from", "moments.json", "--out", "fit.json")
+    assert "selected anew, the other gave these intervals, which hold" in granted.run(*ask).out
+    fitted, bought = Release.read("fit.json"), Release.read("moments.json")
+    assert fitted.request["parameters"]["selective_inference"] == "fission"
+    assert {term.column for term in fitted.fit.coefficients} == {None, *fitted.selected}
+    assert fit_from(bought) == fitted  # nothing is drawn again
+    assert "nothing guarantees the level" in granted.run(*ask, "--selective-inference", "none").out
+    assert Release.read("fit.json").selected == bought.selected
+    assert "must be fission or none" in granted.run(*ask, "--selective-inference", "split").refused(2)
+    older = bought.model_copy(update={"moments": bought.moments.model_copy(update={"fission": None})})
+    assert "selective_inference" not in fit_from(older).request["parameters"]
+    with pytest.raises(InvalidParameterError, match="moments in two parts"):
+        fit_from(older, selective_inference="fission")
+
+
 def test_a_release_shows_what_it_was_charged_in_rho(place):
     """Under zcdp the release holds its own rho, that of the account, and the delta at which the cap converts."""
     place.run(
@@ -141,7 +160,8 @@ def test_what_was_computed_from_a_release_verifies_and_spent_nothing(granted):
     bought = Release.read("moments.json")
     fitted = fit_from(bought, ["age"], 0.8)
     chain = [fitted, select_from(fitted, model_penalty=0.5), select_from(bought, groups=[["age", "income"]])]
-    chain += [fit_from(chain[1]), fit_from(chain[2], ["site"])]
+    chain += [fit_from(chain[1]), fit_from(chain[2], ["site"]), fit_from(bought)]
+    chain += [fit_from(bought, ["age"], selective_inference=way) for way in ("fission", "none")]
     names = [str(one.save(granted.folder / f"{place}.json")) for place, one in enumerate(chain)]
     done = granted.run("budget", "verify", "moments.json", *names, "--ledger", granted.ledger)
     entry = bought.provenance.ledger.entry
@@ -203,22 +223,29 @@ def test_a_fit_of_what_a_release_selected_spends(granted):
     assert "nothing guarantees the level" not in named.out
 
 
-@pytest.mark.parametrize("inference", ["split", "none"])
+WAYS = {
+    "fission": ("one half of what the moments tell", "one chose the columns, the other gave"),
+    "split": ("half of the units select", "whom the choice did not see"),
+    "none": ("all rows", "intervals too narrow"),
+}
+"""What the dry run says of each way to keep intervals valid, and the report."""
+
+
+@pytest.mark.parametrize("inference", WAYS)
 def test_a_plan_says_whether_its_intervals_hold_after_the_selection(granted, inference):
-    """Half of the units select by default; on request all rows do both. The release, its text and the report tell."""
-    asked = "" if inference == "split" else "selective_inference: none\n"
+    """Noisy moments are divided by default; people, or nothing, on request: release, text and report tell."""
+    asked = "" if inference == "fission" else f"selective_inference: {inference}\n"
     path = plan(granted, PLAN.replace("METHOD", "moments").replace("epsilon: 0.5", "model_penalty: aic") + asked)
     shown = granted.run("run", path, "--dry-run").out
-    assert ("half of the units select" in shown, "all rows" in shown) == (inference == "split", inference == "none")
+    assert [way for way, (before, _) in WAYS.items() if before in shown] == [inference]
     done = granted.run("run", path, "--ledger", granted.ledger, "--out", "release.json", "--yes")
-    assert ("which hold after the selection" in done.out) == (inference == "split"), done
+    assert ("which hold after the selection" in done.out) == (inference != "none"), done
     release = Release.read(granted.folder / "release.json")
     assert release.request["parameters"]["selective_inference"] == inference
     assert (release.event["type"] == "ParallelEvent") == (inference == "split")
     assert granted.run("report", "release.json", "--out", "report.md").code == 0
     text = " ".join((granted.folder / "report.md").read_text().split())
-    assert ("whom the choice did not see" in text) == (inference == "split")
-    assert ("intervals too narrow" in text) == (inference == "none")
+    assert [way for way, (_, after) in WAYS.items() if after in text] == [inference]
 
 
 @pytest.mark.parametrize(

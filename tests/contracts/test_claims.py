@@ -438,7 +438,8 @@ def test_event_of_a_run_states_the_claimed_epsilon():
             ("exponential", "gumbel"),
             ("laplace", "laplace"),
         ):
-            event = PenalizedLeastSquares(epsilon=0.3, mechanism=mechanism).prepare(metadata, "y").event
+            event = PenalizedLeastSquares(epsilon=0.3, mechanism=mechanism, y_center="middle", y_bound="furthest")
+            event = event.prepare(metadata, "y").event
             assert (float(event.epsilon), event.noise) == (0.3, noise)
 
 

@@ -19,6 +19,7 @@ import discreet.mechanisms
 import discreet.methods
 from discreet.accounting.events import (
     CubeEvent,
+    EllipsoidEvent,
     Event,
     GaussianEvent,
     LaplaceEvent,
@@ -32,6 +33,7 @@ from discreet.kernels.subsets.subsets import score_blocks
 from discreet.mechanisms import (
     additive,
     cube,
+    ellipsoid,
     generalized_exponential,
     quantile,
     selection,
@@ -113,6 +115,11 @@ def _of_one_number(old: Call, new: Call) -> Fraction:
     return Fraction(max(abs(b - a) for a, b in zip(old.data, new.data, strict=True))) / Fraction(old.public["scale"])
 
 
+def _of_length(old: Call, new: Call) -> Fraction:
+    moves = zip(old.data, new.data, old.public["scales"], strict=True)
+    return Fraction(math.sqrt(float(sum(((b - a) / Fraction(scale)) ** 2 for a, b, scale in moves))))
+
+
 def _of_l2(old: Call, new: Call) -> Fraction:
     square = sum((b - a) ** 2 for a, b in zip(old.data, new.data, strict=True))
     return Fraction(square) / (2 * Fraction(old.public["scale"]) ** 2)
@@ -162,6 +169,7 @@ ENTRIES = {
     "discrete_laplace": Entry(additive, "values", _of_l1, lambda _: (LaplaceEvent,), _whole),
     "discrete_gaussian": Entry(additive, "values", _of_l2, lambda _: (GaussianEvent,), _whole),
     "cube_noise": Entry(cube, "values", _of_one_number, lambda _: (CubeEvent,), _whole),
+    "ellipsoid_noise": Entry(ellipsoid, "values", _of_length, lambda _: (EllipsoidEvent,), _whole),
     "noisy_min": Entry(selection, "scores", _of_range, _choice, _scores),
     "noisy_min_subset": Entry(subset_search, "problem", _of_range, _choice, _scores_of_subsets),
     "canonical_lipschitz": Entry(top_k, "scores", _of_largest, _choice, _scores),

@@ -62,6 +62,9 @@ class Recording:
         return replace(self, calls=self.calls[start:end])
 
 
+OF_SUMS = ("discrete_laplace", "discrete_gaussian", "ellipsoid_noise")
+"""Mechanisms that add noise to integers."""
+
 WILD, FAR = 100, 40
 """From this seed on, noise is this many times as large, and choices are made at random: the release must stand it."""
 
@@ -111,7 +114,7 @@ class _Run:
         if name == "minimized":
             return self._minimum(where, data, public, old)
         if entry.data is not None:
-            bound.arguments[entry.data] = data = list(data) if name.startswith("discrete") else data
+            bound.arguments[entry.data] = data = list(data) if name in OF_SUMS else data
         measured = entry.measured(data, public)
         output = old.output if old is not None else self._wild(name, where, measured, self._drawn(original, bound))
         if old is not None and isinstance(measured, list):
@@ -130,7 +133,7 @@ class _Run:
         """From `WILD` on, an output that is possible and next to never drawn; a bound that may fail is left alone."""
         if self.seed < WILD or where == "sum_of_squares":
             return output
-        if name.startswith("discrete"):
+        if name in OF_SUMS:
             return [value + FAR * (noisy - value) for value, noisy in zip(measured, output, strict=True)]
         return self.rng.far(len(measured)) if name == "noisy_min" else output
 
@@ -301,6 +304,9 @@ def spent(one: Recording, other: Recording, event: Event) -> list[Spent]:
         wanted = entry.events(old.public)
         cost, lattice = entry.cost(old, new), lattice_of(old, new)
         name = f"{old.mechanism} of {old.where}"
+        if old.where == "fission":  # post-processing: it is handed no sums at all
+            assert not any((*old.data, *new.data)), f"{name} is handed rows"
+            continue
         if old.where == "level" and groups and groups[-1][1].endswith("of noise_budget"):
             events, name, before, before_lattice = groups.pop()
             groups.append((events, name, before + cost_within(events[-1], cost), before_lattice))

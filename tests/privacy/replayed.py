@@ -81,7 +81,12 @@ class Case:
 
 
 def case(name: str, method: str, target: str = "y", candidates: Any = ("a", "b", "c"), **options: Any) -> Case:
-    """A case of a method by its name on the command line; what is no parameter is of the case."""
+    """A case of a method by its name on the command line; what is no parameter is of the case.
+
+    Nothing is estimated of the target but what a case asks for.
+    """
+    if method in ("pcls", "pcpl", "moments"):
+        options = {"y_center": "middle", "y_bound": "furthest"} | options
     own = {
         key: options.pop(key)
         for key in ("rows_per_unit", "private", "relations", "enumerated", "enough")
@@ -99,10 +104,8 @@ def plans(inference: str, tuned: dict[str, Any]) -> list[Case]:
     """Plans of several steps: all rows do all, or half of the units choose and the others are fitted."""
 
     def plan(name: str, *options: Any, **more: Any) -> Case:
-        # Identifiers make the sizes of halves private, which replace_one does not take.
-        units = {"relations": RELATIONS[1:]} if inference == "split" and "rows_per_unit" in more else {}
         words = f"{name}, by half" if inference == "split" else name
-        return case(words, "run", *options, selective_inference=inference, **units, **more)
+        return case(words, "run", *options, selective_inference=inference, **more)
 
     return [
         plan("pcls, linear", select={"method": "pcls"}, fit={"family": "linear"}),
@@ -138,6 +141,8 @@ def cases() -> list[Case]:
         case("lazily, gumbel", "pcls", enumerated=2, mechanism="exponential", epsilon=4.0),
         case("units", "pcls", rows_per_unit=2),
         case("tuned", "pcls", **tuned),
+        case("private center", "pcls", y_center="private"),
+        case("private center, tuned, units", "pcpl", n0=50, rows_per_unit=2, y_center="private", y_bound="private"),
         case("tuned, exponential, units", "pcls", rows_per_unit=2, mechanism="exponential", **tuned),
         case("wide grid", "pcls", l1_radius="private", l1_grid=(0.01, 1.0, 100.0), n0=50, model_penalty="bic"),
         case("private bounds", "pcls", private=("a", "y")),
@@ -154,6 +159,9 @@ def cases() -> list[Case]:
         case("for coefficients", "moments", question="coefficients", delta=1e-6, fit_intercept=False, max_size=1),
         case("clip, private bounds", "moments", y_bound="private", private=("a",), delta=1e-6),
         case("clip of unit rows", "moments", y_bound="private"),
+        case("by default", "moments", n0=1000, relations=("add_or_remove_one",), y_center=None, y_bound=None),
+        case("private center, row norm, units", "moments", delta=1e-6, row_norm=0.5, rows_per_unit=2,
+             y_center="private"),
         case("pure", "linear"),
         case("gaussian", "linear", delta=1e-6),
         case("two passes, pure", "linear", enough=0.0),
@@ -226,4 +234,6 @@ def cases() -> list[Case]:
         case("cells", "histogram", candidates=("a", "c"), bins=3),
         case("cells, units", "histogram", "z", candidates=("b",), rows_per_unit=2),
         *(each for inference in ("none", "split") for each in plans(inference, tuned)),
+        case("moments, linear, in parts", "run", delta=1e-5, select={"method": "moments"}, fit={"family": "linear"},
+             selective_inference="fission"),
     ]  # fmt: skip

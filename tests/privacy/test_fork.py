@@ -7,6 +7,7 @@ import pytest
 
 from discreet.mechanisms.additive import discrete_gaussian, discrete_laplace
 from discreet.mechanisms.cube import cube_noise
+from discreet.mechanisms.ellipsoid import ellipsoid_noise
 from discreet.mechanisms.rng import Source, token
 from discreet.mechanisms.selection import noisy_min
 from discreet.mechanisms.spherical import spherical_laplace
@@ -22,6 +23,7 @@ DRAWS = {
     "discrete Laplace": lambda rng: discrete_laplace([0] * 8, WIDE, rng),
     "discrete Gaussian": lambda rng: discrete_gaussian([0] * 8, WIDE, rng),
     "a cube": lambda rng: cube_noise([0] * 8, 1e9, rng),
+    "an ellipsoid": lambda rng: ellipsoid_noise([0] * 8, [WIDE] * 8, rng),
     "a vector": lambda rng: spherical_laplace(8, 1.0, rng).tolist(),
     "choices": lambda rng: [noisy_min(ALIKE, 1, 1, rng) for _ in range(40)],
     "choices of several": lambda rng: [canonical_lipschitz(ALIKE, 5, 1, 1, rng).tolist() for _ in range(20)],

@@ -149,6 +149,78 @@ def test_of_identified_units_one_more_reaches_one_sum(key):
         assert sorted(abs(a - b) for a, b in zip(whole, less, strict=True)) == [0, 1]
 
 
+MOST = 2
+SHARED = {"a": (1, -1), "b": (-1,)}
+CONTENTS = ((-1,), (1,), (-1, -1), (-1, 1), (1, 1))
+OF_UNITS = {"sum": 2 * MOST, "count": MOST}
+"""What one unit of at most so many rows changes by, in the place of another: of a half's sum and number of rows."""
+
+
+def unit_sums(units, facts, number):
+    """A sum, or the number of rows, of each half, by the product."""
+    names = [name for name, rows in units.items() for _ in rows]
+    cells = {"who": names, "x": [float(x) for rows in units.values() for x in rows], "y": [0.0] * len(names)}
+    box = {"type": "real", "lower": -1, "upper": 1}
+    declared = {"dataset": "d", "unit": "person", "neighboring": "replace_one", "columns": {"x": box, "y": box}}
+    table = FrameTable(pa.table(cells), Metadata.from_value({**declared, "unit_id": "who", **facts}))
+    parts = halves_of(table, Source.seeded(0).words(KEY_WORDS), ("x", "y"))
+    place = {"sum": (0, 1), "count": (0, 0)}[number]
+    return tuple(int(half.moments(Design.plan(half.metadata, "y"))[place]) // GRID**2 for half in parts)
+
+
+def law_of_units(units, number, coins, patch, facts):
+    """The joint law of both noisy numbers over functions from identifiers to sides, as the product's own coins."""
+    scale, total = OF_UNITS[number] / EPSILON, 0.0
+    for sides in coins:
+        patch.setattr(home._UnitCoins, "_coin", lambda _self, text, sides=sides: sides[text.decode()])
+        first, second = unit_sums(units, facts, number)
+        total = total + np.outer(laplace(first, scale), laplace(second, scale)) / len(coins)
+    return total
+
+
+def worst_of_units(number, coins, patch, facts, contents=CONTENTS):
+    """Unit "old" in the place of unit "new", which no third unit is called, whatever rows they have."""
+    laws = {
+        name: [law_of_units({**SHARED, name: rows}, number, coins, patch, facts) for rows in contents]
+        for name in ("old", "new")
+    }
+    return max(loss(one, other) for one, other in product(laws["old"], laws["new"]))
+
+
+COUNTED = {"n_units": 3, "rows_per_unit": MOST}
+FUNCTIONS = [dict(zip(("a", "b", "old", "new"), sides, strict=True)) for sides in product((0, 1), repeat=4)]
+
+
+@pytest.mark.parametrize("number", OF_UNITS)
+def test_a_replaced_unit_costs_what_one_half_costs(number, monkeypatch):
+    """Under replace_one too, though its coin may lie otherwise: the law over the key is that of one half's change."""
+    loss_of_both = worst_of_units(number, FUNCTIONS, monkeypatch, COUNTED)
+    assert loss_of_both <= EPSILON + ROUNDING
+    assert loss_of_both > (0.99 if number == "sum" else 0.4) * EPSILON
+    one_row = {"n_rows": 4}
+    assert worst_of_units(number, FUNCTIONS, monkeypatch, one_row, CONTENTS[:2]) <= EPSILON + ROUNDING
+
+
+def test_a_unit_that_is_known_to_move_is_flagged(monkeypatch):
+    """Control: coins that anybody can compute, such as a hash without a key; both halves then change, and both tell."""
+    known = [{"a": 0, "b": 1, "old": 0, "new": 1}]
+    assert worst_of_units("count", known, monkeypatch, COUNTED) > 1.9 * EPSILON
+
+
+def test_a_half_of_identified_units_does_not_take_its_size_for_public():
+    """It would tell: the same identifiers, and another key, give halves of other sizes."""
+    sizes = set()
+    for key in range(20):
+        facts = Metadata.from_value({**opened([1], "replace_one").metadata.to_dict(), "n_rows": 6, "unit_id": "who"})
+        cells = {"x": [1.0] * 6, "y": [0.0] * 6, "who": list("abcdef")}
+        halves = halves_of(FrameTable(pa.table(cells), facts), Source.seeded(key).words(KEY_WORDS), ("x", "y"))
+        assert [(half.metadata.n_rows, half.metadata.n_units, half.row_count()) for half in halves] == [
+            (None, 3, None)
+        ] * 2
+        sizes.add(sum(batch.num_rows for batch in halves[0].batches(["x"])))
+    assert len(sizes) > 2
+
+
 def test_the_price_is_the_larger_one():
     """In epsilon and in rho, at the plan's delta; an event within another composition has no analysis here."""
     gaussian, choice = GaussianEvent(Fraction(1, 50), Fraction(0)), SelectionEvent(Fraction(1, 2), "gumbel")

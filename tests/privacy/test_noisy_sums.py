@@ -11,8 +11,11 @@ import pytest
 from discreet.data.design import Design
 from discreet.data.metadata import Metadata
 from discreet.kernels.moments.moments import GRID, exact_moments
-from discreet.methods.base.noise_budget import NoiseBudget
+from discreet.methods.base.noise_budget import NoiseBudget, drawn_together
+from discreet.methods.moments import noisy_sums
 from discreet.methods.moments.noisy_sums import BLOCKS, NoisySums
+from tests.privacy.odd_tables import pair_of, plain
+from tests.privacy.replayed import case
 
 SHARES = {
     "add_or_remove_one": (Fraction(3, 5), Fraction(1, 5), Fraction(1, 10), Fraction(1, 10)),
@@ -120,15 +123,41 @@ def test_no_pair_of_rows_costs_more_than_the_budget(n_numeric, n_categories, int
 @pytest.mark.parametrize(("n_numeric", "n_categories", "intercept", "row_norm"), CASES)
 @pytest.mark.parametrize("neighboring", ["replace_one", "add_or_remove_one"])
 def test_no_pair_of_rows_costs_more_than_a_pure_budget(n_numeric, n_categories, intercept, row_norm, neighboring):
-    """Absolute changes over the scales, all blocks together, add up to at most epsilon."""
+    """Changes over the scales, all blocks together, have a length of at most epsilon."""
     found = sums(n_numeric, n_categories, neighboring, intercept, row_norm)
     budget = NoiseBudget.of(Fraction(1, 2), Fraction(0), *found.size)
-    weights = {one.name: 1 / one.scale(budget) for one in found.estimates(SHARES["add_or_remove_one"])}
+    weights = {one.name: 1 / one.scale(budget) ** 2 for one in found.estimates(SHARES[neighboring])}
     worst = max(
-        sum((weight * int(np.abs(change[name]).sum()) for name, weight in weights.items()), Fraction(0))
+        sum((weight * int((change[name] ** 2).sum()) for name, weight in weights.items()), Fraction(0))
         for change in pairs_of(found)
     )
-    assert worst <= Fraction(1, 2)
+    assert worst <= Fraction(1, 4)
+    assert row_norm is not None or worst > Fraction(1, 12)
+
+
+def test_a_pure_budget_is_used_up_by_a_turned_row():
+    """A row against itself with y turned moves by a length of epsilon, nearly."""
+    found = sums(4, 0, "replace_one", intercept=False)
+    budget = NoiseBudget.of(Fraction(1, 2), Fraction(0), *found.size)
+    one = np.full((1, 6), GRID, dtype=np.int16)
+    turned = one * np.array([[1, 1, 1, 1, 1, -1]], dtype=np.int16)
+    first, second = (blocks(found, exact_moments(row)) for row in (one, turned))
+    spent = sum(
+        int(((first[part.name] - second[part.name]) ** 2).sum()) / part.scale(budget) ** 2
+        for part in found.estimates(SHARES["replace_one"])
+    )
+    assert Fraction(99, 400) < spent <= Fraction(1, 4)
+
+
+def test_noise_that_is_drawn_block_by_block_is_found_out(monkeypatch):
+    """A control: vectors of their own for each block, at the scales of one vector, cost more than epsilon."""
+    apart = lambda estimates, values, budget, rng: {  # noqa: E731
+        one.name: drawn_together([one], values, budget, rng)[one.name] for one in estimates
+    }
+    monkeypatch.setattr(noisy_sums, "drawn_together", apart)
+    pair = pair_of([], plain(a=1, b=5, c="u", y=2), plain(a=-1, b=0, c="w", y=2), "replace_one", 1)
+    with pytest.raises(AssertionError, match="of what is charged"):
+        case("pure", "moments").compared(pair, "replace_one")
 
 
 @pytest.mark.parametrize("half", [False, True])

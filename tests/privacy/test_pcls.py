@@ -22,6 +22,8 @@ def method(mechanism, radius, epsilon, **more):
         epsilon=epsilon,
         model_penalty=0.0,
         fit_intercept=False,
+        y_center="middle",
+        y_bound="furthest",
         **more,
     )
 

@@ -81,6 +81,8 @@ def method(epsilon, mechanism="permute_and_flip", **more):
         fit_intercept=False,
         models=(("x1",), ("x2",)),
         n0=N,
+        y_center="middle",
+        y_bound="furthest",
         **more,
     )
 

@@ -202,7 +202,7 @@ def half_fields(function: Any, **of: float) -> Any:
 
 
 def half_estimates(self: NoisySums, shares: Any, whole: Any = NoisySums.estimates) -> Any:
-    return tuple(replace(one, l1=one.l1 / 2, l2=one.l2 / 4) for one in whole(self, shares))
+    return tuple(replace(one, l2=one.l2 / 4) for one in whole(self, shares))
 
 
 def half_top_k(self: Any, n: int, epsilon: Any, sensitivity: Any, *rest: Any, whole: Any = Screening.top_k) -> Any:
@@ -243,9 +243,11 @@ MEANT = [
     meant(ALL_BOUGHT, A, *AGAINST, "discrete_laplace of sum_of_squares", 0.9, OF_SQUARES),
     *(meant(BY_NAME["pcls: private bounds"], r, [plain(a=0, y=0)] * 40, HIGH, LOW, "noisy_min of quantile", 0.9,
             OF_RANKS) for r in RELATIONS),
-    meant(BY_NAME["linear: pure"], R, [], HIGH, X_TURNED, "discrete_laplace of noise_budget", 0.55, OF_SUMS),
-    meant(BY_NAME["linear: pure"], A, CENTRAL, HIGH, LOW, "discrete_laplace of noise_budget", 0.95, OF_LEVEL),
-    meant(BY_NAME["linear: pure"], A, CENTRAL, HIGH, LOW, "discrete_laplace of noise_budget", 0.95, OF_SUMS),
+    *(meant(BY_NAME["pcls: private center"], r, [plain(y=-1), plain(y=1)] * 20, HIGH, LOW, "noisy_min of quantile", 0.9,
+            OF_RANKS) for r in RELATIONS),
+    meant(BY_NAME["linear: pure"], R, [], HIGH, X_TURNED, "ellipsoid_noise of noise_budget", 0.55, OF_SUMS),
+    meant(BY_NAME["linear: pure"], A, CENTRAL, HIGH, LOW, "ellipsoid_noise of noise_budget", 0.95, OF_LEVEL),
+    meant(BY_NAME["linear: pure"], A, CENTRAL, HIGH, LOW, "ellipsoid_noise of noise_budget", 0.95, OF_SUMS),
     meant(BY_NAME["linear: gaussian"], R, CENTRAL, HIGH, Y_TURNED, "discrete_gaussian of noise_budget", 0.75, OF_LEVEL),
     meant(BY_NAME["linear: gaussian"], R, [], HIGH, X_TURNED, "discrete_gaussian of noise_budget", 0.75, OF_SUMS),
     meant(BY_NAME["moments: row norm, units"], R, [], *AT_THE_NORM, "discrete_gaussian of noise_budget", 0.9, OF_SUMS),

@@ -19,6 +19,8 @@ from tests.privacy.laws import log_law, max_log_ratio
 from tests.privacy.pairs import pinned, table_of
 
 RELATIONS = ["replace_one", "add_or_remove_one"]
+PUBLIC = {"y_center": "middle", "y_bound": "furthest"}
+"""What is bought is what a test asks for."""
 
 
 class Handed:
@@ -35,6 +37,7 @@ class Handed:
             patch.setattr(tuning, "noisy_min_scaled", self._keep("scaled"))
             for module, name in ((tuning, "n_rows"), (sum_of_squares, "squares")):
                 patch.setattr(module, "discrete_laplace", self._keep(name, whole=True))
+            method = method.model_copy(update={name: PUBLIC[name] for name in PUBLIC if getattr(method, name) is None})
             self.prepared = method.prepare(self.table.metadata, "y", names)
             self.outcome = self.prepared.run(self.table, Source.seeded(0))
 
@@ -134,7 +137,7 @@ def test_row_count_loses_its_epsilon(rows):
         found.append(handed.parts["n_rows"][0])
         assert handed.outcome.steps[0].value == len(table)
     (one, scale, _), (other, _, _) = found
-    assert Fraction(int((other - one)[0])) / Fraction(scale) == Fraction(1, 20)
+    assert Fraction(int((other - one)[0])) / Fraction(scale) == Fraction(1, 50)
 
 
 @pytest.mark.parametrize("relation", RELATIONS)
@@ -153,6 +156,66 @@ def test_bound_of_the_target_loses_at_most_its_epsilon(relation, q):
         scores, gamma, paid, _, noise = Handed(chosen, rows, relation).parts["quantile"][0]
         laws.append(log_law(scores[-24:], float(gamma) / float(paid), noise))
     assert 0.0 < max_log_ratio(*laws) <= 0.5 + 1e-9
+
+
+BETWEEN = slice(1, None, 64)
+"""Points between those where rows are: an exact law takes long for all of them."""
+
+
+def moved_across(relation, rows=1):
+    """More rows low than high: one at the lower end goes to the upper one, or comes there."""
+    y = np.repeat([-0.5, 0.5], [30, 20])
+    one = np.column_stack([np.zeros(50), y])
+    ends = np.array([[0.0, -1.0]] * rows), np.array([[0.0, 1.0]] * rows)
+    return (np.vstack([one, ends[0]]) if relation == "replace_one" else one), np.vstack([one, ends[1]])
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+@pytest.mark.parametrize("rows", [1, 3])
+@pytest.mark.parametrize("mechanism", ["permute_and_flip", "exponential", "laplace"])
+def test_center_of_the_target_loses_at_most_its_epsilon(relation, rows, mechanism):
+    """The median's scores where a unit crosses it: at most the share of epsilon, and at the ends nearly all of it."""
+    units = {"rows_per_unit": rows, "unit_id": "id"} if rows > 1 else {}
+    chosen = PenalizedLeastSquares(y_center="private", mechanism=mechanism, shares={"y_center": 0.5})
+    laws, all_scores = [], []
+    for table in moved_across(relation, rows):
+        ids = [*range(50), *[99] * (len(table) - 50)] if rows > 1 else None
+        scores, gamma, paid, _, noise = Handed(chosen, table, relation, units=ids, **units).parts["quantile"][0]
+        assert (len(scores), paid) == (513, Fraction(1, 2))
+        laws.append(log_law(scores[BETWEEN], float(gamma) / float(paid), noise))
+        all_scores.append(scores)
+    assert 0.45 < max_log_ratio(*laws) <= 0.5 + 1e-9
+    assert np.ptp(all_scores[1] - all_scores[0]) == gamma
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+def test_half_the_sensitivity_of_the_center_is_flagged(relation):
+    """Control: noise for half of the range loses more than the share."""
+    chosen = PenalizedLeastSquares(y_center="private", mechanism="exponential", shares={"y_center": 0.5})
+    laws = []
+    for table in moved_across(relation):
+        scores, gamma, paid, _, noise = Handed(chosen, table, relation).parts["quantile"][0]
+        laws.append(log_law(scores[BETWEEN], float(gamma) / 2 / float(paid), noise))
+    assert max_log_ratio(*laws) > 0.9
+
+
+def test_a_median_without_noise_is_flagged():
+    """Control: one row that crosses moves the exact median from end to end of an empty middle, at any epsilon."""
+    even = np.repeat([-0.5, 0.5], 25)
+    assert [float(np.median([*even, end])) for end in (-1.0, 1.0)] == [-0.5, 0.5]
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+def test_after_the_center_the_choice_loses_what_is_left(relation):
+    """The bound does not follow the rows: around any center the choice has the range that its noise is made for."""
+    chosen = PenalizedLeastSquares(
+        y_center="private", l1_radius=1.0, fit_intercept=False, models=(("x1",), ()), model_penalty=0.0
+    )
+    laws = []
+    for rows in pairs(relation, 1.0, 1.0):
+        scores, gamma, paid, _, noise = Handed(chosen, rows, relation).parts["selection"][0]
+        laws.append(log_law(scores, float(gamma) / float(paid), noise))
+    assert 0.0 < max_log_ratio(*laws) <= float(paid) + 1e-9
 
 
 @pytest.mark.parametrize("relation", RELATIONS)
@@ -185,6 +248,8 @@ def test_estimated_bounds_move_by_at_most_their_range(relation):
         ({"model_penalty": "bic"}, {"sigma2"}),
         ({"y_bound": "private", "l1_radius": "private", "model_penalty": "aic"}, {"y_bound", "l1_radius", "sigma2"}),
         ({"y_bound": "private", "shares": {"y_bound": 0.3}}, {"y_bound"}),
+        ({"y_center": "private"}, {"y_center"}),
+        ({"y_center": "private", "y_bound": "private"}, {"y_center", "y_bound"}),
     ],
 )
 def test_parts_add_up_to_the_epsilon_asked(relation, epsilon, method, asked, bought):

@@ -56,6 +56,19 @@ class CubeEvent(Event):
 
 
 @dataclass(frozen=True)
+class EllipsoidEvent(Event):
+    """One addition of noise to a vector of integers, its weight falling with the vector's length in units of scales.
+
+    Parameters
+    ----------
+    epsilon : Fraction
+        The largest Euclidean length of a change, each coordinate over its scale, in nats.
+    """
+
+    epsilon: Fraction
+
+
+@dataclass(frozen=True)
 class GaussianEvent(Event):
     """One addition of discrete Gaussian noise to a vector of integers, coordinates independent.
 

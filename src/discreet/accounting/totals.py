@@ -8,6 +8,7 @@ from fractions import Fraction
 from discreet.accounting.events import (
     ComposedEvent,
     CubeEvent,
+    EllipsoidEvent,
     Event,
     FailureEvent,
     GaussianEvent,
@@ -20,7 +21,7 @@ from discreet.errors import InvalidParameterError, UnsupportedEventError
 
 ZERO = Fraction(0)
 
-_PURE = (LaplaceEvent, CubeEvent, ObjectivePerturbationEvent)
+_PURE = (LaplaceEvent, CubeEvent, EllipsoidEvent, ObjectivePerturbationEvent)
 
 _SMALL = Fraction(1, 10**6)
 """Below it epsilon^2/2 and epsilon tanh(epsilon/2) are one number to twelve digits, and no float underflows."""

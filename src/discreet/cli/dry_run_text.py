@@ -46,7 +46,9 @@ def show_dry_run(record: Mapping[str, Any], json_: bool, expected: "Sequence[Twi
     lines += [f"  {word:<12} {_plain(value)}" for word, value in stated.items()]
     if parameters.get("selective_inference") == "split":
         lines.append("  by half      half of the units select, the others are fitted, each half at all of epsilon")
-    elif parameters.get("selective_inference") == "none":
+    elif parameters.get("selective_inference") == "fission":
+        lines.append("  in parts     one half of what the moments tell selects, the other is fitted: width x 1.4")
+    elif parameters.get("selective_inference") == "none" and "fit" in parameters:
         lines.append("  all rows     select and are fitted: nothing guarantees the level of the intervals")
     if noise.threshold is not None:
         lines.append(f"  threshold    a score of {count(math.ceil(noise.threshold))}; a row adds 1 at most")

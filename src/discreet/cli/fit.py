@@ -42,7 +42,7 @@ Example:
 """
 
 
-FREE = ("from_", "columns", "family", "confidence", "coef_bound", "out", "json_", "yes", "quiet")
+FREE = ("from_", "columns", "family", "confidence", "coef_bound", "selective_inference", "out", "json_", "yes", "quiet")
 """What can be asked of noisy moments; the rest was settled when they were bought."""
 
 
@@ -56,6 +56,7 @@ class FitAsked:
     read: Path | None
     family: str
     parameters: dict[str, Any]
+    selective_inference: str | None = None
 
     def free(self, context: typer.Context, *free_options: str) -> "Release | None":
         """Return what the noisy moments of the earlier release answer, or None when the fit must be bought."""
@@ -63,7 +64,7 @@ class FitAsked:
             return None
         _check_free(context, self.earlier, self.earlier.moments, free_options)
         limits = {name: self.parameters[name] for name in ("confidence", "coef_bound") if name in self.parameters}
-        return workflow.fit_from(self.earlier, self.columns, **limits)
+        return workflow.fit_from(self.earlier, self.columns, **limits, selective_inference=self.selective_inference)
 
     def asked(self) -> Asked:
         """Return what is asked of the rows."""
@@ -86,13 +87,25 @@ def question(
     family: Annotated[str, typer.Option(help="linear, logistic or poisson.")] = "linear",
     *,
     parameters: dict[str, Any],
+    selective_inference: Annotated[
+        str | None,
+        typer.Option(
+            help="Of --from noisy moments: fission selects anew by one half of what they tell and fits the other, so "
+            "that intervals hold; none fits what was selected by all, and intervals of 95% held in about half of the "
+            "cases where no column mattered. Default fission, where the release has it."
+        ),
+    ] = None,
     solver: Annotated[str | None, typer.Option(help="Default: what the plan finds best.")] = None,
 ) -> FitAsked:
     """What a fit asks."""
     earlier = workflow.Release.read(from_) if from_ is not None else None
     response = target or (str(earlier.request.get("target", "")) if earlier is not None else "")
     solved = {} if solver is None else {"solver": number_or_word(solver)}
-    return FitAsked(response, names(columns), earlier, from_, family, {**parameters, **solved})
+    if selective_inference is not None and (earlier is None or earlier.moments is None or family != "linear"):
+        raise InvalidParameterError(
+            "--selective-inference is for a linear fit --from noisy moments. Leave it out, or write a plan."
+        )
+    return FitAsked(response, names(columns), earlier, from_, family, {**parameters, **solved}, selective_inference)
 
 
 @sharing(question)

@@ -59,6 +59,12 @@ def _after_selection(release: "Release") -> list[str]:
         return []
     if reports.is_by_half(release):
         return ["  half of the units selected, the others gave these intervals, which hold after the selection"]
+    if reports.is_by_fission(release):
+        anew = release.provenance.derived_from is not None
+        return [
+            f"  one half of what the moments tell selected{' anew' if anew else ''}, the other gave these intervals, "
+            "which hold after the selection"
+        ]
     if reports.is_of_selection(release):
         return ["  the same rows selected: nothing guarantees the level of these intervals"]
     return []

@@ -34,8 +34,9 @@ FIRST_PLACES = 2**16
 def metadata_of_halves(metadata: Metadata) -> tuple[Metadata, Metadata]:
     """Return what is public about each half of a table.
 
-    Under ``replace_one`` a half has exactly half of the rows; under ``add_or_remove_one`` its size is as private as the
-    table's.
+    Under ``replace_one`` a half has exactly half of the rows. Where coins are thrown for identifiers, its number of
+    rows is private, as that of a table with ``n_units`` is; its number of units is a public guess, half of the
+    table's. Under ``add_or_remove_one`` the size of a half is as private as the table's.
 
     Parameters
     ----------
@@ -50,27 +51,26 @@ def metadata_of_halves(metadata: Metadata) -> tuple[Metadata, Metadata]:
     Raises
     ------
     InvalidParameterError
-        When a half would have no size that may be told.
+        When a half could have no unit.
     """
     if metadata.neighboring is NeighboringRelation.ADD_OR_REMOVE_ONE:
         return metadata, metadata
-    n_rows = metadata.n_rows or 0
+    size = metadata.n_rows or metadata.n_units or 0
+    if size < 2:
+        counted = "n_rows" if metadata.n_units is None else "n_units"
+        raise InvalidParameterError(
+            f"selective_inference=split must have 2 rows or more, but {counted}={size}. Set selective_inference: none."
+        )
     if metadata.unit_id is not None or metadata.layout is not None:
-        raise InvalidParameterError(
-            "selective_inference=split must know the size of each half, but under replace_one with a unit_id or a "
-            "layout the coins make it private. Declare neighboring: add_or_remove_one, or set "
-            "selective_inference: none."
-        )
-    if n_rows < 2:
-        raise InvalidParameterError(
-            f"selective_inference=split must have 2 rows or more, but n_rows={n_rows}. Set selective_inference: none."
-        )
-    first, second = n_rows // 2, n_rows - n_rows // 2
+        n_units = metadata.n_units or max(size // metadata.rows_per_unit, 2)
+        half = metadata.model_copy(update={"n_rows": None, "n_units": n_units // 2})
+        return half, half
+    first, second = size // 2, size - size // 2
     return metadata.model_copy(update={"n_rows": first}), metadata.model_copy(update={"n_rows": second})
 
 
 def can_be_halved(metadata: Metadata) -> bool:
-    """Tell whether each half has a public size, or a private one as the table has.
+    """Tell whether a table can be thrown into halves.
 
     Parameters
     ----------
@@ -105,8 +105,8 @@ def halves_of(table: Table, words: Words, columns: Sequence[str]) -> tuple[Table
     -------
     tuple of Table
         Each unit is in one of them, in every pass. With a `unit_id`, or people's identifiers in a long table, its coin
-        is a keyed hash (BLAKE2b) of the identifier; else that of its row's place. Under ``replace_one`` the first has
-        exactly half of the rows, each such set with one probability.
+        is a keyed hash (BLAKE2b) of the identifier; else that of its row's place. Under ``replace_one`` and by place
+        the first has exactly half of the rows, each such set with one probability.
 
     Notes
     -----
@@ -119,8 +119,8 @@ def halves_of(table: Table, words: Words, columns: Sequence[str]) -> tuple[Table
     if isinstance(table, LongTable) and metadata.layout is not None:
         # Values of nobody among the targets count for nothing: so a half of the targets is a half of the people.
         coins: _Coins = _UnitCoins(key, metadata.layout.row)
-        targets = [_Half(table.targets, metadata, coins, side) for side in (0, 1)]
-        one, other = (LongTable(table.values, half, metadata) for half in targets)
+        targets = [_Half(table.targets, half, coins, side) for side, half in enumerate((first, second))]
+        one, other = (LongTable(table.values, half, half.metadata) for half in targets)
         return one, other
     if metadata.unit_id is not None:
         coins = _UnitCoins(key, metadata.unit_id)

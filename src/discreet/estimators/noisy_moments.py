@@ -1,11 +1,12 @@
 """NoisyMoments with scikit-learn's face."""
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from sklearn.utils.validation import check_is_fitted
 
 from discreet.estimators.subset_selector import SubsetSelector
+from discreet.methods.moments.fission import parts_of
 from discreet.methods.moments.moment_answers import MomentAnswers
 from discreet.parameters.shared import LINEAR_COEF_BOUND
 from discreet.parameters.subset_selection import MomentsParameters
@@ -53,7 +54,7 @@ class NoisyMoments(SubsetSelector, MomentsParameters):
         Parameters
         ----------
         **parameters : Any
-            ``model_penalty``, ``max_size``, ``forced``, ``groups``.
+            ``model_penalty``, ``max_size``, ``forced``, ``groups``, ``max_false``.
 
         Returns
         -------
@@ -68,6 +69,7 @@ class NoisyMoments(SubsetSelector, MomentsParameters):
         columns: Sequence[str] | None = None,
         confidence: float = 0.95,
         coef_bound: float = LINEAR_COEF_BOUND,
+        selective_inference: Literal["fission", "none"] | None = None,
     ) -> Release:
         """Return the coefficients of any model, for free.
 
@@ -80,6 +82,10 @@ class NoisyMoments(SubsetSelector, MomentsParameters):
         coef_bound : float
             Largest absolute coefficient of a scaled column that is thought possible; an interval that reaches it has
             no end there.
+        selective_inference : {"fission", "none"}, optional
+            Where no columns are named, one part of the moments selects anew and the other is fitted, so that intervals
+            hold after the selection (``fission``). ``none`` fits what was selected from all of the moments: of columns
+            that do not matter such intervals of 95 % held in half of the cases.
 
         Returns
         -------
@@ -87,7 +93,7 @@ class NoisyMoments(SubsetSelector, MomentsParameters):
             With `fit`, under the same guarantee.
         """
         check_is_fitted(self, "release_")
-        return fit_from(self.release_, columns, confidence, coef_bound)
+        return fit_from(self.release_, columns, confidence, coef_bound, selective_inference)
 
     def lasso_path(self) -> tuple[Floats, Floats, tuple[str, ...]]:
         """Return the lasso's path on the scaled columns, for free.
@@ -104,5 +110,6 @@ class NoisyMoments(SubsetSelector, MomentsParameters):
         check_is_fitted(self, "release_")
         if self.release_.moments is None:
             raise ValueError("The release holds no moments.")
-        answers = MomentAnswers(self.release_.moments)
+        inference = self.release_.request["parameters"].get("selective_inference")
+        answers = MomentAnswers(parts_of(self.release_.moments, inference)[0])
         return *answers.lasso_path(), answers.labels

@@ -17,11 +17,14 @@ from discreet.errors import InvalidParameterError
 from discreet.mechanisms.rng import Source
 from discreet.methods.base.method import Fitter, Method, Outcome, Preparation, Progress
 from discreet.methods.base.noise_budget import NoiseBudget
+from discreet.methods.base.request_facts import not_protected
 from discreet.methods.following_step import BESIDE, FollowingStep, NextStep, beside_of, event_of, records_of
 from discreet.methods.registry import FAMILIES, SCREENINGS, SELECTIONS, method_of
 from discreet.methods.selection_by_half import PreparedHalves
 from discreet.parameters.steps import StepsParameters
 from discreet.release import NoiseRecord
+
+FISSION = "fission"
 
 MOST_COLUMNS = 128
 """That a step which follows a screening of no fixed number is prepared for."""
@@ -36,9 +39,11 @@ class SelectThenFit(StepsParameters, Method):
     Notes
     -----
     By default half of the units choose, and the others give the coefficients, each half at all of epsilon: so the
-    intervals do not suffer from the choice. With ``selective_inference="none"`` all rows do both, and the steps share
-    epsilon. Each step may have an ``epsilon``, its part; those that have none share alike what the others of the same
-    rows leave. Claims: ``selection_by_half.privacy.md``, ``select_then_fit.privacy.md``.
+    intervals do not suffer from the choice. Noisy moments that select and are fitted are divided instead: half of what
+    they tell selects, the other half is fitted (``fission.privacy.md``). With ``selective_inference="none"`` all
+    rows do both, and the steps share epsilon. Each step may have an ``epsilon``, its part; those that have none share
+    alike what the others of the same rows leave. Claims: ``selection_by_half.privacy.md``,
+    ``select_then_fit.privacy.md``.
     """
 
     name: ClassVar[str] = "run"
@@ -71,9 +76,14 @@ class SelectThenFit(StepsParameters, Method):
             When the parts cost more than the whole, or a step's parameters do not fit.
         """
         self._check_keys()
-        if self.selective_inference == "split" or (self.selective_inference is None and can_be_halved(metadata)):
+        inference = self.selective_inference or self._inference(metadata)
+        if inference == "split":
             return self._by_half(metadata, target, candidates)
-        steps = _Steps(self, (metadata, metadata), target, _parts(self.epsilon, self._requested_steps()))
+        if inference == FISSION:
+            self._check_fission()
+        steps = _Steps(
+            self, (metadata, metadata), target, _parts(self.epsilon, self._requested_steps()), inference, metadata
+        )
         candidates = steps.candidates(candidates)
         if self.screen is None:
             return steps.selected(candidates, ())
@@ -96,7 +106,7 @@ class SelectThenFit(StepsParameters, Method):
         """Half of the units screen and select, the others fit, each half at all of epsilon and delta."""
         *choices, fit = self._requested_steps()
         parts = [*_parts(self.epsilon, choices), *_parts(self.epsilon, [fit])]
-        steps = _Steps(self, metadata_of_halves(metadata), target, parts, by_half=True)
+        steps = _Steps(self, metadata_of_halves(metadata), target, parts, "split", metadata)
         candidates = steps.candidates(candidates)
         if self.screen is None:
             return steps.halves(steps.choice(candidates), "selection", None, {})
@@ -106,6 +116,30 @@ class SelectThenFit(StepsParameters, Method):
         largest = _most_columns(screen)
         selection = None if self.select is None else FollowingStep.of(steps.choice, largest)
         return steps.halves(screen, "screening", selection, {"screen": _step_parameters(self.screen, screen)})
+
+    def _inference(self, metadata: Metadata) -> str:
+        """What serves by default: noisy moments can be divided at no cost of epsilon, other steps by units."""
+        if self._fits_moments and self.screen is None and metadata.rows_per_unit == 1 and not self._fits_more:
+            return FISSION
+        return "split" if can_be_halved(metadata) else "none"
+
+    def _check_fission(self) -> None:
+        """Refuse to divide what is not noisy moments alone."""
+        if not self._fits_moments or self.screen is not None:
+            raise InvalidParameterError(
+                "selective_inference=fission divides noisy moments, so the plan must select by moments, fit a linear "
+                "model and screen nothing. Set selective_inference: split."
+            )
+
+    @property
+    def _fits_moments(self) -> bool:
+        """Whether the coefficients can come from the moments that select."""
+        return self.selection_method == "moments" and self.family == "linear"
+
+    @property
+    def _fits_more(self) -> bool:
+        """Whether the fit asks for what moments that select do not have."""
+        return bool({key for key in self.fit if key not in ("family", "epsilon", "confidence")})
 
     def _requested_steps(self) -> list[dict[str, Any]]:
         """The steps that there are."""
@@ -136,7 +170,9 @@ class SelectThenFit(StepsParameters, Method):
                 f"then fit one of {', '.join(FAMILIES)}, but it has {first}method={self.selection_method[:40]!r} and "
                 f"family={self.family[:40]!r}."
             )
-        not_in_select = {"name", "fit", "confidence", "delta"} if self.selection_method == "moments" else {"name"}
+        not_in_select = {"name"}
+        if self.selection_method == "moments":
+            not_in_select |= {"fit", "confidence", "delta", "selective_inference"}
         if self.screen is not None:
             not_in_select |= set(NAMING)
         steps = (
@@ -167,21 +203,23 @@ class _Steps:
         metadata: tuple[Metadata, Metadata],
         target: str,
         parts: list[Fraction],
-        by_half: bool = False,
+        inference: str,
+        whole: Metadata,
     ) -> None:
-        self.plan, self.target, self.by_half = plan, target, by_half
+        self.plan, self.target, self.by_half, self.whole = plan, target, inference == "split", whole
         self.metadata, self.metadata_of_fit = metadata
         self.first = parts.pop(0) if plan.screen is not None else Fraction(0)
         self.last = parts[-1]
         self.middle = parts[0] if len(parts) == 2 else Fraction(0)
         self.delta = exact_delta(plan.delta)
         self.fitting = self._keys(plan.fit, "family")
-        inference = "split" if by_half else "none"
         self.stated = {"epsilon": plan.epsilon, "delta": plan.delta, "selective_inference": inference}
 
     def _keys(self, step: dict[str, Any] | None, name: str) -> dict[str, Any]:
-        """A step's own parameters; a guess of the number of rows is of the whole table."""
+        """A step's own parameters; a guess of the number of rows is of the whole table, as a public number is."""
         keys = {key: value for key, value in (step or {}).items() if key not in (name, "epsilon")}
+        if self.by_half and self.whole.n_rows is not None and self.metadata.n_rows is None:
+            keys.setdefault("n0", self.whole.n_rows)
         if self.by_half and isinstance(keys.get("n0"), int) and keys["n0"] > 1:
             keys["n0"] //= 2
         return keys
@@ -223,7 +261,8 @@ class _Steps:
         if plan.selection_method == "moments":
             keys["delta"] = plan.delta
         if self._is_one_step:
-            return method_of("moments", epsilon=_at_most(self.middle + self.last), fit=True, **self._level(), **keys)
+            keys |= {"fit": True, "selective_inference": self.stated["selective_inference"], **self._level()}
+            return method_of("moments", epsilon=_at_most(self.middle + self.last), **keys)
         return method_of(plan.selection_method, epsilon=_at_most(self.middle), **keys)
 
     def _level(self) -> dict[str, Any]:
@@ -281,7 +320,7 @@ class _Steps:
         if label == "selection" or selection is not None:
             stated["select"] = _step_parameters({"method": self.plan.selection_method}, chooses)
         stated["fit"] = {"family": self.plan.family, **fit.widest.parameters}
-        return PreparedHalves(first, label, selection, fit, self.delta, stated)
+        return PreparedHalves(first, label, selection, fit, self.delta, stated, not_protected(self.whole))
 
     def fitted(self, columns: Sequence[str], largest: Sequence[str], screen: Preparation) -> Preparation:
         """The fit of screened columns."""

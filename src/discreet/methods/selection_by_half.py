@@ -29,6 +29,8 @@ class PreparedHalves(Preparation):
         Of each half, and so of all.
     parameters : dict
         Of the plan and of all steps.
+    not_protected : tuple of str
+        What the guarantee does not protect, of the whole table.
     """
 
     def __init__(
@@ -39,6 +41,7 @@ class PreparedHalves(Preparation):
         fit: FollowingStep,
         delta: Fraction,
         parameters: dict[str, Any],
+        not_protected: tuple[str, ...],
     ) -> None:
         self.first, self.label, self.selection, self.fit, self.delta = first, label, selection, fit, delta
         self.target, self.candidates, beside = first.target, first.candidates, beside_of(fit.widest)
@@ -49,7 +52,7 @@ class PreparedHalves(Preparation):
         self.parameters = parameters
         self.noise = first.noise if selection is None else selection.widest.noise
         self.steps = (*records_of(label, first, first.steps), *self._selection_steps(), *fit.widest.steps)
-        self.public, self.not_protected = (*first.public, *beside), first.not_protected
+        self.public, self.not_protected = (*first.public, *beside), not_protected
 
     def _selection_steps(self) -> tuple[StepRecord, ...]:
         widest = None if self.selection is None else self.selection.widest

@@ -18,6 +18,8 @@ from discreet.parameters.shared import (
     Parameters,
     Robust,
     RowNorm,
+    SelectionBound,
+    SelectionCenter,
     YBound,
     YCenter,
     YQuantile,
@@ -55,9 +57,9 @@ class SumsParameters(Parameters):
 
     epsilon: Epsilon = first(default=1.0)
     delta: GaussianDelta = 0.0
-    y_bound: YBound = None
+    y_bound: SelectionBound = None
     y_quantile: YQuantile = None
-    y_center: YCenter = None
+    y_center: SelectionCenter = None
     count_clipped: CountClipped = False
     row_norm: RowNorm = None
     fit_intercept: Intercept = True
@@ -67,6 +69,8 @@ class SumsParameters(Parameters):
 class LinearParameters(SumsParameters):
     """Of a linear regression."""
 
+    y_bound: YBound = None
+    y_center: YCenter = None
     confidence: Confidence = 0.95
     coef_bound: CoefBound = LINEAR_COEF_BOUND
     robust: Robust = True

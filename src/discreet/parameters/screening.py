@@ -12,6 +12,7 @@ from discreet.parameters.shared import (
     Epsilon,
     Forced,
     Groups,
+    MaxFalse,
     NoDelta,
     NumberOfRows,
     Parameters,
@@ -105,13 +106,7 @@ class IndependenceParameters(ScreeningParameters):
             "same draw: all columns whose score lies above a public threshold.",
         ),
     ] = 5  # type: ignore[assignment]
-    max_false: Annotated[
-        Annotated[float, Between(1e-6, 0.5)] | None,
-        Field(
-            description="Chance of a false column where no column goes with the target. It sets the threshold of "
-            "n_features_to_select=auto. Default 0.05."
-        ),
-    ] = None
+    max_false: MaxFalse = None
     max_size: MostChosen = None
     forced: Forced = ()
     groups: Groups = ()

@@ -108,6 +108,28 @@ YCenter = Annotated[
         description="Middle of the target: its zero. Public, in its unit. Default the middle of its bounds.",
     ),
 ]
+_RULE = (
+    "Default private where the rows suffice: where a share of .03 to .2, the larger the fewer they are, finds it; not "
+    "of a whole number of two values."
+)
+SelectionCenter = Annotated[
+    PublicCenter | Literal["private", "middle"] | None,
+    Field(
+        title="y center",
+        description="Middle of the target: its zero. private estimates its median from a share of epsilon, so that a "
+        "target away from the middle of its bounds loses nothing; middle is that of its bounds; a number is public, in "
+        f"its unit. {_RULE}",
+    ),
+]
+SelectionBound = Annotated[
+    PublicBound | Literal["private", "furthest"] | None,
+    Field(
+        title="y bound (r)",
+        description=f"{CLIP} private: the quantile `y_quantile`, estimated from a share of epsilon; furthest is the "
+        "furthest of its bounds, or half their width around a private center; a number is public. Default private "
+        "where the center may be.",
+    ),
+]
 CountClipped = Annotated[
     bool,
     Field(
@@ -146,6 +168,14 @@ Confidence = Annotated[float, Between(1e-6, 1 - 1e-9), Field(description="Level 
 NumberOfRows = Annotated[
     int | None,
     Field(ge=1, le=MAX_ROWS, description="Public stand-in for the number of rows. A guess, where that is private."),
+]
+MaxFalse = Annotated[
+    Annotated[float, Between(1e-6, 0.5)] | None,
+    Field(
+        description="Chance of a false column where no column goes with the target, at most. It sets the penalty auto, "
+        "or the threshold of n_features_to_select=auto. Default 0.05 for sis; for a penalty one that falls as rows and "
+        "epsilon grow: 0.5 and less, for moments 0.1 and less."
+    ),
 ]
 Shares = Mapping[str, float] | None
 DIVIDED = "How the budget is divided among the steps."

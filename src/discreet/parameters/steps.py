@@ -32,11 +32,12 @@ class StepsParameters(Parameters):
         ),
     ]
     selective_inference: Annotated[
-        Literal["split", "none"] | None,
+        Literal["split", "fission", "none"] | None,
         Field(
             description="How intervals stay valid after the selection. split: half of the units, by secret coins, "
-            "choose the columns, the others give the coefficients, each at all of epsilon. none: all rows do both, and "
-            "nothing guarantees the intervals' level. Default split, where the size of a half may be known: not under "
-            "replace_one with a unit_id or a layout."
+            "choose the columns, the others give the coefficients, each at all of epsilon. fission: for moments and a "
+            "linear fit, one half of what the noisy moments tell chooses, the other is fitted. none: all rows do both, "
+            "and nothing guarantees the intervals' level. Default fission where a unit owns one row and nothing is "
+            "screened, else split."
         ),
     ] = None

@@ -14,25 +14,25 @@ from discreet.parameters.shared import (
     Forced,
     Groups,
     Intercept,
+    MaxFalse,
     MaxSize,
     Mechanism,
     NoDelta,
     NumberOfRows,
     Parameters,
     Penalty,
+    SelectionBound,
+    SelectionCenter,
     Several,
     Shares,
-    YBound,
-    YCenter,
-    YQuantile,
     first,
 )
 
 MAX_MODELS = 2**20
 """The most models that are scored one by one."""
 
-SHARES = {"bounds": 0.2, "y_bound": 0.1, "n_rows": 0.05, "l1_radius": 0.2, "sigma2": 0.1}
-"""Of epsilon, for each private estimate, in their order (privacy specification 11)."""
+SHARES = {"bounds": 0.2, "y_center": 0.2, "y_bound": 0.1, "n_rows": 0.02, "l1_radius": 0.2, "sigma2": 0.1}
+"""Of epsilon, for each private estimate, in their order (privacy specification 11); of the target's at most."""
 
 SQUARES = "residual_sum_of_squares"
 
@@ -42,7 +42,8 @@ L1Radius = Annotated[
     Field(
         title="R",
         description="R: limit on the sizes of a model's coefficients, added up. In units of the target per half range "
-        "of a column, the constant included. Public, or private: estimated from a share of epsilon. Default 2 r.",
+        "of a column, the constant included. Public, or private: estimated from a share of epsilon. Default 2 r, or "
+        "1.5 r where r is private.",
     ),
 ]
 L1Grid = Annotated[
@@ -65,7 +66,7 @@ Models = Annotated[
 ]
 Uncorrelated = Annotated[bool, Field(description="Whether the columns declared public are uncorrelated by design.")]
 _SHARES = "The choice has what these private estimates leave:"
-_LIKELIHOOD_SHARES = ("bounds", "y_bound", "l1_radius", SQUARES)
+_LIKELIHOOD_SHARES = ("bounds", "y_center", "y_bound", "l1_radius", SQUARES)
 _PENALTY = "Price of every further column in a model, in the unit of the scores. A category counts as one."
 _NamedPenalty = Literal["aic", "auto", "bic"]
 
@@ -79,13 +80,17 @@ class SubsetParameters(Parameters):
     l1_radius: L1Radius = None
     l1_grid: L1Grid = None
     model_penalty: Annotated[Penalty | _NamedPenalty, Field(title="penalty", description=_PENALTY)] = "auto"
+    max_false: MaxFalse = None
     max_size: MaxSize = None
     forced: Forced = ()
     groups: Groups = ()
     models: Models = None
-    y_bound: YBound = None
-    y_quantile: YQuantile = None
-    y_center: YCenter = None
+    y_bound: SelectionBound = None
+    y_quantile: Annotated[
+        Annotated[float, SHARE] | None,
+        Field(description="Share of the target's values that its private bound should hold. Default 0.5."),
+    ] = None
+    y_center: SelectionCenter = None
     fit_intercept: Intercept = True
     n0: NumberOfRows = None
     shares: Shares = None
@@ -100,9 +105,9 @@ class LeastSquaresParameters(SubsetParameters):
         Field(
             title="penalty",
             description=f"{_PENALTY} In squared units of the target: aic is 2 sigma^2 and bic sigma^2 log n, with a "
-            "residual variance that is estimated from a share of epsilon. auto is log(2 d) times the scale of the "
-            "noise, d the number of free columns; only where the rows are public and so many that sampling can matter "
-            "beside the noise, it estimates sigma^2, too, and weighs both.",
+            "residual variance that is estimated from a share of epsilon. auto keeps to `max_false`: for the "
+            "noise alone it is log(d / max_false) times its scale, d the number of free columns. Where the rows are "
+            "public and so many that the error of sampling can matter beside the noise, it estimates sigma^2.",
         ),
     ] = "auto"
     shares: Annotated[
@@ -120,8 +125,8 @@ class LikelihoodParameters(SubsetParameters):
         Penalty | _NamedPenalty,
         Field(
             title="penalty",
-            description=f"{_PENALTY} On the scale of -2 log-likelihood: aic is 2 and bic log n. auto weighs the error "
-            "of sampling and the noise of the choice together, and is at least log n. All are free.",
+            description=f"{_PENALTY} On the scale of -2 log-likelihood: aic is 2 and bic log n. auto keeps to "
+            "`max_false`, by sampling and by the noise of the choice together, and is at least log n. All are free.",
         ),
     ] = "auto"
     rss_guess: Annotated[
@@ -156,10 +161,10 @@ class MomentsParameters(SumsParameters):
         Penalty | _NamedPenalty,
         Field(
             title="penalty",
-            description=f"{_PENALTY} In units of chi-squared; auto lets a column that does not matter enter in 2% of "
-            "releases.",
+            description=f"{_PENALTY} In units of chi-squared; auto keeps to `max_false`.",
         ),
     ] = "auto"
+    max_false: MaxFalse = None
     max_size: MaxSize = None
     forced: Forced = ()
     groups: Groups = ()
@@ -178,3 +183,11 @@ class MomentsParameters(SumsParameters):
         ),
     ] = None
     uncorrelated: Uncorrelated = False
+    selective_inference: Annotated[
+        Literal["fission", "none"] | None,
+        Field(
+            description="Whether one part of the moments selects, so that intervals from the other hold. fission: so "
+            "it is. none: all of them select. Default none, but coefficients asked later of what the release selected "
+            "use fission: their columns are selected anew."
+        ),
+    ] = None

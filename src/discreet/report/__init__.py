@@ -7,6 +7,7 @@ if TYPE_CHECKING:
     from discreet.report.pdf import render_pdf as render_pdf
     from discreet.report.rendering import FORMATS as FORMATS
     from discreet.report.rendering import render as render
+    from discreet.report.request_facts import is_by_fission as is_by_fission
     from discreet.report.request_facts import is_by_half as is_by_half
     from discreet.report.request_facts import is_of_selection as is_of_selection
     from discreet.report.request_facts import n_candidates as n_candidates
@@ -19,6 +20,7 @@ _HOMES = {
     "FORMATS": "discreet.report.rendering",
     "Picture": "discreet.report.standalone",
     "coefficient_table": "discreet.report.table",
+    "is_by_fission": "discreet.report.request_facts",
     "is_by_half": "discreet.report.request_facts",
     "is_of_selection": "discreet.report.request_facts",
     "n_candidates": "discreet.report.request_facts",
@@ -31,6 +33,7 @@ __all__ = [
     "FORMATS",
     "Picture",
     "coefficient_table",
+    "is_by_fission",
     "is_by_half",
     "is_of_selection",
     "n_candidates",

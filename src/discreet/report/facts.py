@@ -16,7 +16,7 @@ from discreet.report.price import price
 from discreet.report.promise import Promise, promise
 from discreet.report.sizes import Size, choice_gap, is_choice_proven, sizes
 from discreet.report.table import coefficient_table
-from discreet.report.vocabulary import BY_HALF, MEANINGS, METHODS, PUBLISHED, WORKINGS
+from discreet.report.vocabulary import BY_FISSION, BY_HALF, MEANINGS, METHODS, PUBLISHED, WORKINGS
 from discreet.report.words import at_least, at_most, count, listed, number, setting, shortened
 
 Audience = Literal["board", "analyst", "participant"]
@@ -73,6 +73,7 @@ class Facts:
     kind: request_facts.Kind
     is_of_selection: bool
     is_by_half: bool
+    is_by_fission: bool
     is_private: bool
     is_seeded: bool
     is_stated: bool
@@ -89,6 +90,7 @@ class Facts:
     n_candidates: int
     n_unnamed: int
     is_screening: bool
+    chooses_number: bool
     screened: tuple[str, ...]
     chosen: tuple[str, ...]
     headline: str | None
@@ -147,6 +149,7 @@ def gather(release: Release, audience: Audience, n_listed: int | None, contact: 
         kind=kind,
         is_of_selection=request_facts.is_of_selection(release),
         is_by_half=request_facts.is_by_half(release),
+        is_by_fission=request_facts.is_by_fission(release),
         is_private=guarantee is not None,
         is_seeded=provenance.randomness == "seeded",
         is_stated=guarantee is not None and provenance.rows_origin == STATED,
@@ -163,6 +166,7 @@ def gather(release: Release, audience: Audience, n_listed: int | None, contact: 
         n_candidates=n_candidates,
         n_unnamed=n_candidates - len(named),
         is_screening=request_facts.is_screening(release),
+        chooses_number=release.noise.mechanism == "threshold",
         screened=next((step.columns for step in release.steps if step.columns is not None), ()),
         chosen=chosen,
         headline=_headline(used if kind == "fit" else chosen),
@@ -226,6 +230,8 @@ def _working(release: Release) -> str | None:
     """The published algorithm on public points works otherwise than the one that is private."""
     if release.hybrid is not None and request_facts.parameters(release).get("as_published"):
         return PUBLISHED
+    if request_facts.is_by_fission(release) and request_facts.kind(release) == "both":
+        return WORKINGS[BY_FISSION]
     return WORKINGS.get(BY_HALF if request_facts.is_by_half(release) else release.method.casefold())
 
 

@@ -101,8 +101,10 @@ def is_of_selection(release: Release) -> bool:
     chosen = release.request.get("chosen")
     if release.fit is not None and isinstance(chosen, dict) and "by" in chosen:
         return chosen.get("dataset") == release.provenance.dataset
+    if is_by_half(release) or is_by_fission(release):
+        return False
     if release.fit is None or kind(release) == "both":
-        return release.fit is not None and not is_by_half(release)
+        return release.fit is not None
     fitted = {coefficient.column for coefficient in release.fit.coefficients} - {None}
     return release.provenance.derived_from is not None and fitted == set(release.selected)
 
@@ -110,6 +112,12 @@ def is_of_selection(release: Release) -> bool:
 def is_by_half(release: Release) -> bool:
     """Tell whether half of the units selected the columns of a fit, and the others gave its coefficients."""
     return release.fit is not None and parameters(release).get("selective_inference") == "split"
+
+
+def is_by_fission(release: Release) -> bool:
+    """Tell whether one part of noisy moments selected the columns of a fit, and the other gave its coefficients."""
+    has_parts = release.moments is not None and release.moments.fission is not None
+    return release.fit is not None and has_parts and parameters(release).get("selective_inference") == "fission"
 
 
 def epsilon(release: Release) -> float:

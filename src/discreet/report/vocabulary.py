@@ -30,6 +30,9 @@ METHODS = {
 BY_HALF = "run, by half"
 """A plan whose selection and regression are of other units."""
 
+BY_FISSION = "run, by fission"
+"""A selection and its coefficients from two parts of the same noisy moments."""
+
 WORKINGS = {
     "pcls": "each candidate model, a set of columns, is scored by its squared error under a limit on its coefficients, "
     "plus a price for each column; the best score after noise wins",
@@ -60,6 +63,8 @@ WORKINGS = {
     "coefficients; both parts are paid for",
     BY_HALF: "half of the units, drawn at random without looking, choose the columns by a private selection; the "
     "others give their coefficients by a private regression; no unit is in both, so the dearer part is the price",
+    BY_FISSION: "the sums of products of all columns get noise once; further noise divides them into two independent "
+    "parts, of which one selects the columns and the other gives their coefficients, at no further price",
 }
 """Method to what it does, in one sentence without its end."""
 
@@ -93,6 +98,7 @@ MECHANISMS = {
     "permute_and_flip": "permute-and-flip",
     "discrete_gaussian": "Gaussian noise on whole numbers",
     "discrete_laplace": "Laplace noise on whole numbers",
+    "ellipsoid_noise": "noise in an ellipsoid on whole numbers",
     "gaussian": "Gaussian noise",
     "noisy_newton": "Newton steps with Gaussian noise",
     "noisy_gradient_descent": "noisy gradient descent",
@@ -104,7 +110,12 @@ MECHANISMS = {
 }
 """Mechanism to its name in full."""
 
-CHOSEN_AMONG = {"canonical_lipschitz": "sets of columns", "one_shot": "columns", "peeling": "columns"}
+CHOSEN_AMONG = {
+    "canonical_lipschitz": "sets of columns",
+    "threshold": "sets of columns",
+    "one_shot": "columns",
+    "peeling": "columns",
+}
 """Mechanism to what it chooses among, where that is not models."""
 
 NUMERICS = {
@@ -116,7 +127,7 @@ NUMERICS = {
 
 STEPS = {
     "y_bound": "bound of the target",
-    "y_center": "mean of the target",
+    "y_center": "center of the target",
     "y_median": "median of the target",
     "y_scale": "median distance of the target from its center",
     "pilot": "first look at the target beside each column",

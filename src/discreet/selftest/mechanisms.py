@@ -4,6 +4,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from fractions import Fraction
 from functools import partial
 from typing import Any
 
@@ -14,6 +15,7 @@ from discreet.accounting.neighbors import NeighboringRelation
 from discreet.mechanisms import top_k
 from discreet.mechanisms.additive import discrete_gaussian, discrete_laplace
 from discreet.mechanisms.cube import cube_noise
+from discreet.mechanisms.ellipsoid import ellipsoid_noise
 from discreet.mechanisms.generalized_exponential import noisy_min_scaled
 from discreet.mechanisms.quantile import noisy_quantile
 from discreet.mechanisms.rng import Source
@@ -300,6 +302,25 @@ def cube_sums(n_numbers: int, epsilon: float, effort: int) -> Evidence:
     return Evidence(shown=shown, how="draws", n_draws=n, misfit=misfit, **facts)
 
 
+def _ellipsoid(_: str, epsilon: float, effort: int) -> list[Evidence]:
+    """`ellipsoid_noise` on two and on three numbers of unlike scales."""
+    return [ellipsoid_sums(n_numbers, epsilon, effort) for n_numbers in (2, 3)]
+
+
+def ellipsoid_sums(n_numbers: int, epsilon: float, effort: int) -> Evidence:
+    """Draw noise in an ellipsoid: its length, and its direction."""
+    n, scales = NUMBERS // 10 * effort, [Fraction(10**12 * (j + 1)) / Fraction(epsilon) for j in range(n_numbers)]
+    noise = np.array([ellipsoid_noise([7] * n_numbers, scales, Source()) for _ in range(n)], dtype=np.float64) - 7.0
+    vectors = noise / np.array([float(scale) for scale in scales])
+    lengths = np.linalg.norm(vectors, axis=1)
+    # The first coordinate of a uniform direction in three dimensions is uniform; in two it is a cosine.
+    first = vectors[:, 0] / lengths
+    directions = (first + 1.0) / 2.0 if n_numbers == 3 else np.arccos(first) / math.pi
+    both = misfit_of_chances(gammainc(n_numbers, lengths)), misfit_of_chances(directions)
+    facts = _about("mechanisms.ellipsoid.ellipsoid_noise", f"{n_numbers} sums move", "ellipsoid", epsilon)
+    return Evidence(shown=epsilon, how="draws", n_draws=n, misfit=min(1.0, 2.0 * min(both)), **facts)
+
+
 def _spherical(_: str, epsilon: float, effort: int) -> list[Evidence]:
     """`spherical_laplace`: the length of a vector of very many dimensions, its direction, and how both scale."""
     n = NUMBERS * effort
@@ -334,7 +355,7 @@ def _about(subject: str, case: str, claim: str, epsilon: float, relation: str = 
     }
 
 
-OF_CALLERS = (_selection, _scaled_selection, _top_k, _threshold, _additive, _cube, _spherical)
+OF_CALLERS = (_selection, _scaled_selection, _top_k, _threshold, _additive, _cube, _ellipsoid, _spherical)
 """Checks of mechanisms, to which the relation is their caller's: at an epsilon, with so many times the draws."""
 OF_RELATIONS = (_quantile,)
 """Made under both relations."""

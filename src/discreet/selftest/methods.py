@@ -162,8 +162,10 @@ HALVES = _both_ways(
     (-0.9, 0.9, 1.0),
 )
 """A row that takes from one column's split all that it can give another's."""
-LISTED = {"l1_radius": 1.0, "model_penalty": 0.0, "fit_intercept": False, "models": (("x1",), ("x2",))}
-EVERY = {"l1_radius": 1.0, "model_penalty": 0.0, "fit_intercept": False}
+AS_DECLARED = {"y_center": "middle", "y_bound": "furthest"}
+"""All of epsilon is for the choice."""
+EVERY = {"l1_radius": 1.0, "model_penalty": 0.0, "fit_intercept": False, **AS_DECLARED}
+LISTED = {**EVERY, "models": (("x1",), ("x2",))}
 
 # ---- least squares and likelihood
 
@@ -294,7 +296,7 @@ def _moments(relation: str, epsilon: float, _: int) -> list[Evidence]:
     cases = []
     for delta in (0.0, DELTA):
         kinds: tuple[tuple[str, str, dict[str, Any]], ...] = (
-            ("NoisyMoments", "moments", {}),
+            ("NoisyMoments", "moments", AS_DECLARED),
             ("NoisyMoments", "moments", {"question": "coefficients"}),
             ("LinearRegression", "linear", {}),
         )
@@ -357,9 +359,10 @@ def _histogram(relation: str, epsilon: float, _: int) -> list[Evidence]:
 
 
 def _tuning(relation: str, epsilon: float, _: int) -> list[Evidence]:
-    """Private bounds, clipping bound, row count, l1 radius and residual variance, on pairs of their own."""
+    """Private bounds, center, clipping bound, row count, l1 radius and residual variance, on pairs of their own."""
     middle = [(0.0, 0.0, 0.5)] * 40
     clip = _both_ways(middle, (0.0, 0.0, 0.0), (0.0, 0.0, 1.0))
+    around = _both_ways([(0.0, 0.0, -0.5)] * 20 + [(0.0, 0.0, 0.5)] * 20, (0.0, 0.0, -1.0), (0.0, 0.0, 1.0))
     steep = _both_ways([(0.125, 0.0, 1.0)] * 4000, (-1.0, 0.0, 1.0), (0.125, 0.0, 1.0))
     unknown = {"x1": {"type": "real", "bounds": "private"}}
     ends = _both_ways(
@@ -367,12 +370,20 @@ def _tuning(relation: str, epsilon: float, _: int) -> list[Evidence]:
     )
     cases = [
         Case("PCLS", "a private clipping bound of the target", "pcls", "tuning", clip, EVERY | {"y_bound": "private"}),
-        Case("PCLS", "a private l1 radius", "pcls", "tuning", steep, {"l1_radius": "private", "fit_intercept": False}),
+        Case("PCLS", "a private center of the target", "pcls", "tuning", around, EVERY | {"y_center": "private"}),
+        Case(
+            "PCLS",
+            "a private l1 radius",
+            "pcls",
+            "tuning",
+            steep,
+            AS_DECLARED | {"l1_radius": "private", "fit_intercept": False},
+        ),
         Case("PCLS", "a private residual variance", "pcls", "tuning", P7, EVERY | {"model_penalty": "aic"}),
         Case("PCLS", "private bounds of a column", "pcls", "private_bounds", ends, EVERY),
     ]
     if relation != "replace_one":
-        wide = {"l1_radius": "private", "l1_grid": (0.01, 1.0, 100.0), "n0": 50}
+        wide = {**AS_DECLARED, "l1_radius": "private", "l1_grid": (0.01, 1.0, 100.0), "n0": 50}
         cases.append(Case("PCLS", "a private l1 radius, wide grid", "pcls", "tuning", P2, wide))
     return [each for case in cases for each in case.evidence(relation, epsilon)]
 

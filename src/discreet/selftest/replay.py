@@ -9,6 +9,7 @@ Privacy specification 9.4.
 
 import inspect
 import itertools
+import math
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -22,6 +23,7 @@ from scipy.special import expit, ndtri
 from discreet.accounting.events import (
     ComposedEvent,
     CubeEvent,
+    EllipsoidEvent,
     Event,
     FailureEvent,
     GaussianEvent,
@@ -29,7 +31,7 @@ from discreet.accounting.events import (
     ParallelEvent,
     SelectionEvent,
 )
-from discreet.mechanisms import additive, cube, selection, threshold, top_k
+from discreet.mechanisms import additive, cube, ellipsoid, selection, threshold, top_k
 from discreet.methods.base.method import Method
 from discreet.selftest.evidence import ROUNDING
 from discreet.selftest.tape import Tape
@@ -44,10 +46,10 @@ class Call:
 
     Parameters
     ----------
-    kind : {"laplace", "cube", "gaussian", "selection"}
+    kind : {"laplace", "cube", "ellipsoid", "gaussian", "selection"}
         Which events it is charged as.
-    scale : float
-        Of its noise, or over epsilon the range of scores that it covers.
+    scale : float or tuple of float
+        Of its noise, number by number in an ellipsoid; or over epsilon the range of scores that it covers.
     values : list
         What carries the rows.
     outcome : Any
@@ -59,7 +61,7 @@ class Call:
     """
 
     kind: str
-    scale: float
+    scale: float | tuple[float, ...]
     values: list[Any]
     outcome: Any
     epsilon: float = 0.0
@@ -67,18 +69,20 @@ class Call:
 
     def cost(self, other: "Call") -> float:
         """Return the privacy loss of this call between two tables: epsilon, or rho of Gaussian noise."""
-        moved = np.array([float(b - a) for a, b in zip(self.values, other.values, strict=True)])
+        moved = np.array([float(b - a) for a, b in zip(self.values, other.values, strict=True)]) / np.array(self.scale)
         if self.is_choice:
-            loss = float(np.ptp(moved)) / self.scale
+            loss = float(np.ptp(moved))
             # Of bounded range: as hard to tell apart as normal laws that far apart (`accounting/bounded_range.py`).
             return (2.0 * float(ndtri(expit(loss / 2.0)))) ** 2 / 2.0 if self.kind == "gaussian" else loss
         if self.kind == "selection":  # a pair seldom moves scores by all that the epsilon is for
-            return float(np.ptp(moved)) / self.scale  # log-ratio <= range of the moves * epsilon / sensitivity
+            return float(np.ptp(moved))  # log-ratio <= range of the moves * epsilon / sensitivity
         if self.kind == "laplace":
-            return float(np.abs(moved).sum()) / self.scale
+            return float(np.abs(moved).sum())
         if self.kind == "cube":
-            return float(np.abs(moved).max()) / self.scale
-        return float((moved**2).sum()) / (2.0 * self.scale**2)  # rho = |move|^2 / (2 sigma^2), Bun and Steinke 2016
+            return float(np.abs(moved).max())
+        if self.kind == "ellipsoid":
+            return math.sqrt(float((moved**2).sum()))
+        return float((moved**2).sum()) / 2.0  # rho = |move|^2 / (2 sigma^2), Bun and Steinke 2016
 
 
 @dataclass
@@ -89,7 +93,14 @@ class _Run:
     before: list[Call] | None = None
     calls: list[Call] = field(default_factory=list)
 
-    def reach(self, kind: str, scale: float, values: list[Any], draw: Callable[[], Any], epsilon: float = 0.0) -> Any:
+    def reach(
+        self,
+        kind: str,
+        scale: float | tuple[float, ...],
+        values: list[Any],
+        draw: Callable[[], Any],
+        epsilon: float = 0.0,
+    ) -> Any:
         outcome = draw() if self.before is None else self.before[len(self.calls)].outcome
         self.calls.append(Call(kind, scale, values, outcome, epsilon))
         return outcome
@@ -108,6 +119,13 @@ def _laplace(run: _Run, values: Iterable[int], scale: Any) -> list[int]:
 
 def _cube(run: _Run, values: Iterable[int], scale: Any) -> list[int]:
     return _additive(run, "cube", values, scale)
+
+
+def _ellipsoid(run: _Run, values: Iterable[int], scales: Iterable[Any]) -> list[int]:
+    exact, sizes = [int(value) for value in values], tuple(float(scale) for scale in scales)
+    lift = run.lift(sys._getframe(2).f_globals["__name__"].rpartition(".")[2])
+    lifted = [value + round(lift * size) for value, size in zip(exact, sizes, strict=True)]
+    return list(run.reach("ellipsoid", sizes, exact, lambda: lifted))
 
 
 def _gaussian(run: _Run, values: Iterable[int], scale: Any) -> list[int]:
@@ -143,6 +161,7 @@ _RECORDED: dict[Callable[..., Any], Callable[..., Any]] = {
     additive.discrete_laplace: _laplace,
     additive.discrete_gaussian: _gaussian,
     cube.cube_noise: _cube,
+    ellipsoid.ellipsoid_noise: _ellipsoid,
     selection.noisy_min_of_blocks: _choice,
     top_k.canonical_lipschitz: _top_k,
     top_k.one_shot: _top_k,
@@ -199,7 +218,7 @@ class Part:
 
     Parameters
     ----------
-    kind : {"laplace", "cube", "gaussian", "selection"}
+    kind : {"laplace", "cube", "ellipsoid", "gaussian", "selection"}
         What they are.
     cost, charge : float
         Epsilon, or rho of Gaussian noise.
@@ -302,6 +321,8 @@ def _charge(event: Event) -> tuple[str, float]:
         return "laplace", float(event.epsilon)
     if isinstance(event, CubeEvent):
         return "cube", float(event.epsilon)
+    if isinstance(event, EllipsoidEvent):
+        return "ellipsoid", float(event.epsilon)
     if isinstance(event, SelectionEvent):
         return "selection", float(event.epsilon)
     raise TypeError(f"An event {type(event).__name__} cannot be replayed.")

@@ -7,7 +7,7 @@ import numpy.typing as npt
 from typing_extensions import override
 
 from discreet.data.engine import Table
-from discreet.kernels.sufficient_statistics.selection import Penalty, best_models, unit_penalties
+from discreet.kernels.sufficient_statistics.selection import Penalty, best_models
 from discreet.mechanisms.rng import Source
 from discreet.methods.base.method import Outcome, Progress
 from discreet.methods.moments.moment_answers import MomentAnswers
@@ -41,27 +41,29 @@ class CachedMoments(PreparedMoments):
         answers = _Selection(record, MOST_WORK)
         if not isinstance(method, NoisyMoments):  # never: see `cached_moments`
             return Outcome(noise=self.noise, **method.outcome(record, self.sums.design.candidates))
-        selected = answers.selected(method.model_penalty) if len(answers.candidates) <= MOST_UNITS else None
+        selected = (
+            answers.selected(method.model_penalty, method.max_false) if len(answers.candidates) <= MOST_UNITS else None
+        )
         if selected is None:
-            selected = answers.searched(method.model_penalty)
+            selected = answers.searched(method.model_penalty, method.max_false)
         return Outcome(selected, self.noise)
 
 
 class _Selection(MomentAnswers):
     """The model that `MomentAnswers.select` finds, by a look at all of them."""
 
-    def searched(self, penalty: Penalty) -> tuple[str, ...]:
+    def searched(self, penalty: Penalty, max_false: float | None) -> tuple[str, ...]:
         """Columns of the best model that a search finds, without the best of the other sizes."""
         units = np.array([self._owned((name,)) for name in self.candidates], dtype=np.bool_)
-        penalties = unit_penalties(penalty, units, self._clean.n_rows)
+        penalties = self.penalties(penalty, units, max_false)
         best = best_models(self._weighted, units, self._owned((None,)), penalties, None, self.most_work)
         return tuple(name for j, name in enumerate(self.candidates) if best.mask >> j & 1)
 
-    def selected(self, penalty: Penalty) -> tuple[str, ...] | None:
+    def selected(self, penalty: Penalty, max_false: float | None) -> tuple[str, ...] | None:
         """Columns of the best model; None where the moments are too close to singular for plain elimination."""
         units = np.array([self._owned((name,)) for name in self.candidates], dtype=np.bool_)
         always = self._owned((None,))
-        penalties = unit_penalties(penalty, units, self._clean.n_rows)
+        penalties = self.penalties(penalty, units, max_false)
         bits = (np.arange(2 ** len(units))[:, None] >> np.arange(len(units))) & 1
         models = (bits @ units.astype(np.int64) > 0) | always
         sums = _residuals(self._weighted.gram, self._weighted.xty, self._weighted.yty, models)

@@ -124,7 +124,7 @@ def _theorem(scenario: Scenario, rival: Rival, epsilon: float) -> dict[str, Any]
 def _facts(scenario: Scenario, prepared: Preparation) -> _Facts | None:
     if not scenario.truth or not isinstance(prepared, PreparedSelection):
         return None
-    if prepared.tuning.budget.keys() - {"n_rows", "sigma2"}:
+    if prepared.tuning.budget.keys() - {"y_center", "n_rows", "sigma2"}:
         return None  # r or R is private
     r, R = prepared.design.bound, prepared.radius
     pattern = scenario.pattern

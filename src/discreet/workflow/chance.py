@@ -43,11 +43,12 @@ def chance_after(dry_run: DryRun, outcome: Outcome) -> ChanceRecord | None:
     with suppress(Exception):
         from discreet.simulation import no_effect  # as above
 
+        inference = dry_run.prepared.parameters.get("selective_inference")
         if method == "moments":
             return (
                 None
                 if outcome.moments is None
-                else no_effect.of_moments(outcome.moments, outcome.selected, outcome.noise.noise)
+                else no_effect.of_moments(outcome.moments, outcome.selected, outcome.noise.noise, inference)
             )
         noise = outcome.noise
         choice = no_effect.Selection(
@@ -61,13 +62,13 @@ def chance_after(dry_run: DryRun, outcome: Outcome) -> ChanceRecord | None:
     return None
 
 
-def chance_of_derived(parent: Release, selected: Sequence[str]) -> ChanceRecord | None:
+def chance_of_derived(parent: Release, selected: Sequence[str], inference: str | None = None) -> ChanceRecord | None:
     """Return what chance gives in the place of another selection by a release's moments; none where it told none."""
     if parent.chance is None or parent.moments is None:
         return None
     from discreet.simulation.no_effect import of_moments  # as above
 
-    return of_moments(parent.moments, selected, parent.noise.noise)
+    return of_moments(parent.moments, selected, parent.noise.noise, inference)
 
 
 def epsilon_needed(dry_run: DryRun) -> float | None:

@@ -13,8 +13,11 @@ if TYPE_CHECKING:
     from discreet.kernels.sufficient_statistics.selection import Penalty
     from discreet.methods.moments.moment_answers import MomentAnswers
 
-SELECTION = ("model_penalty", "max_size", "forced", "groups")
+SELECTION = ("model_penalty", "max_size", "forced", "groups", "max_false")
 """What a selection from moments may be asked with."""
+
+FISSION = "fission"
+"""As `selective_inference` calls moments in two parts."""
 
 
 def fit_from(
@@ -22,17 +25,27 @@ def fit_from(
     columns: Sequence[str] | None = None,
     confidence: float = 0.95,
     coef_bound: float = LINEAR_COEF_BOUND,
+    selective_inference: str | None = None,
 ) -> Release:
     """Return the coefficients of a model by the noisy moments of a release.
 
-    With the guarantee of the first one: nothing further was spent.
+    With the guarantee of the first one: nothing further was spent. Where no columns are named, they are selected by one
+    part of the moments, as the release was asked to select, and estimated from the other (``fission``), so that the
+    intervals hold; ``none`` takes the columns that the release selected, and all of the moments.
 
     Post-processing: whatever is computed from a release keeps its guarantee.
     """
-    answers = _answers(release)
+    if selective_inference not in (None, "none", FISSION):
+        raise InvalidParameterError(
+            f"selective_inference must be fission or none, but it is {selective_inference[:40]!r}. Give one of them."
+        )
+    inference = selective_inference or _inference(release, columns is None)
+    if inference == FISSION:
+        release = _selected_anew(_with_parts(release))
+    answers = _answers(release, inference, estimates=True)
     names = tuple(columns) if columns is not None else release.selected
     fit = answers.fit(names, confidence, coef_bound)
-    options = {"confidence": confidence, "coef_bound": coef_bound}
+    options = {"confidence": confidence, "coef_bound": coef_bound, "selective_inference": inference}
     return _derived(release, "linear", {"candidates": list(names)}, options, {"fit": fit})
 
 
@@ -43,21 +56,74 @@ def select_from(
     max_size: int | None = None,
     forced: Sequence[str] = (),
     groups: Sequence[Sequence[str]] = (),
+    max_false: float | None = None,
 ) -> Release:
     """Return another selection by the noisy moments of a release.
 
-    With the guarantee of the first one: nothing further was spent.
+    With the guarantee of the first one: nothing further was spent. By the same part of the moments as its selection.
     """
-    answers = _answers(release)
-    selected, by_size = answers.select(model_penalty, max_size, forced, groups)
-    options = (model_penalty, max_size, list(forced), [list(group) for group in groups])
+    return _selection(
+        release,
+        _stated_inference(release),
+        dict(zip(SELECTION, (model_penalty, max_size, forced, groups, max_false), strict=True)),
+    )
+
+
+def _selection(release: Release, inference: str | None, options: dict[str, Any]) -> Release:
+    answers = _answers(release, inference)
+    selected, by_size = answers.select(**options)
+    listed = {name: options[name] for name in ("model_penalty", "max_size", "max_false")}
+    listed |= {"forced": list(options["forced"]), "groups": [list(group) for group in options["groups"]]}
     return _derived(
         release,
         "moments",
         {"candidates": list(answers.candidates)},
-        {**dict(zip(SELECTION, options, strict=True)), "confidence": None, "coef_bound": None},
-        {"selected": selected, "by_size": by_size, "fit": None, "chance": chance_of_derived(release, selected)},
+        {**listed, "selective_inference": inference, "confidence": None, "coef_bound": None},
+        {
+            "selected": selected,
+            "by_size": by_size,
+            "fit": None,
+            "chance": chance_of_derived(release, selected, inference),
+        },
     )
+
+
+def _selected_anew(release: Release) -> Release:
+    """Return the release with what its own question selects by the selecting part of its moments."""
+    asked = parameters_of_selection(release)
+    defaults = {"model_penalty": "auto", "max_size": None, "forced": (), "groups": (), "max_false": None}
+    return _selection(release, FISSION, {name: asked.get(name, default) for name, default in defaults.items()})
+
+
+def parameters_of_selection(release: Release) -> dict[str, Any]:
+    """Return the parameters of a release's selection, also where it is a step of a plan."""
+    options = release.request.get("parameters", {})
+    step = options.get("select")
+    return {**options, **step} if isinstance(step, dict) else dict(options)
+
+
+def _stated_inference(release: Release) -> str | None:
+    """What a release says itself."""
+    stated = release.request.get("parameters", {}).get("selective_inference")
+    return stated if isinstance(stated, str) else None
+
+
+def _inference(release: Release, of_selected: bool) -> str | None:
+    """What serves a fit by default: a release that says nothing selected by all of its moments."""
+    stated = _stated_inference(release)
+    if stated is None and of_selected and release.moments is not None and release.moments.fission is not None:
+        return FISSION if release.selected or release.by_size else None
+    return stated
+
+
+def _with_parts(release: Release) -> Release:
+    """The release, if its moments are in two parts."""
+    if release.moments is None or release.moments.fission is None:
+        raise InvalidParameterError(
+            "selective_inference=fission needs moments in two parts, but this release has none: it is older, selects "
+            "nothing, was asked for none, or a unit may own several rows. Leave it out, or run a plan with split."
+        )
+    return release
 
 
 def selection_of(release: Release) -> tuple[str, tuple[str, ...]]:
@@ -92,7 +158,9 @@ def recomputed(parent: Release, release: Release) -> Release:
         derived = select_from(derived, **{name: options[name] for name in SELECTION if name in options})
     if release.method == "linear":
         limits = options.get("confidence", 0.95), options.get("coef_bound", LINEAR_COEF_BOUND)
-        derived = fit_from(derived, release.request.get("candidates"), *limits)
+        inference = options.get("selective_inference")
+        columns = release.request.get("candidates")
+        derived = fit_from(derived, columns, *limits, inference)
     if release.fit is not None and derived.fit is not None and not release.fit.joint:  # of an older version
         derived = derived.model_copy(update={"fit": derived.fit.model_copy(update={"joint": ()})})
     return derived
@@ -106,7 +174,8 @@ def digest(release: Release) -> str:
     return canonical_sha256(release.model_dump(mode="json", by_alias=True))
 
 
-def _answers(release: Release) -> "MomentAnswers":
+def _answers(release: Release, inference: str | None, estimates: bool = False) -> "MomentAnswers":
+    """What answers from a release's moments, or from the part of them that selects or estimates."""
     if release.moments is None:
         raise InvalidParameterError(
             "Only noisy moments answer further questions for free, but this release has none. Make one with "
@@ -115,7 +184,8 @@ def _answers(release: Release) -> "MomentAnswers":
     home = importlib.import_module(
         "discreet.methods.moments.moment_answers"
     )  # loads scipy, which no other command waits for
-    derived: MomentAnswers = home.MomentAnswers(release.moments)
+    parts = importlib.import_module("discreet.methods.moments.fission").parts_of(release.moments, inference)
+    derived: MomentAnswers = home.MomentAnswers(parts[int(estimates)])
     return derived
 
 

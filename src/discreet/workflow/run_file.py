@@ -43,7 +43,8 @@ class RunFile(BaseModel):
     fit : dict
         ``family`` and its parameters.
     selective_inference : str or None
-        ``split``: half of the units select, the others give the coefficients; ``none``: all rows do both.
+        ``split``: half of the units select, the others give the coefficients; ``fission``: half of what noisy moments
+        tell selects, the other gives them; ``none``: all rows do both.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)

@@ -157,16 +157,19 @@ def test_progress_does_not_tell_the_size_of_a_half():
     assert told == []
 
 
-def test_people_of_a_long_table_are_split():
-    """With all their values: a half of the targets is a half of the people."""
+@pytest.mark.parametrize("relation", ["replace_one", "add_or_remove_one"])
+def test_people_of_a_long_table_are_split(relation):
+    """With all their values: a half of the targets is a half of the people, and as large as coins make it."""
+    n = 40
+    counted = {"n_rows": n} if relation == "replace_one" else {}
     public = Metadata.from_value(
-        {"dataset": "d", "unit": "person", "neighboring": "add_or_remove_one", "columns": {"y": BOX},
+        {"dataset": "d", "unit": "person", "neighboring": relation, "columns": {"y": BOX}, **counted,
          "layout": {"row": "who", "feature": "what", "value": "much"}, "features": {**BOX, "count": 2}}
     )  # fmt: skip
-    n = 40
     values = pa.table({"who": np.repeat(np.arange(n), 2), "what": np.tile([0, 1], n), "much": np.arange(2 * n)})
     targets = pa.table({"who": np.arange(n), "y": np.arange(n)})
     table = open_table(values, public, targets=targets)
+    assert [half.metadata.n_rows for half in halves_of(table, key(), ("0", "1", "y"))] == [None, None]
     people = [
         [round(y) for batch in half.batches(("0", "y")) for y in batch.column(1).to_pylist()]
         for half in halves_of(table, key(), ("0", "1", "y"))

@@ -129,16 +129,19 @@ def test_each_half_has_all_of_epsilon():
 UNITS = {"unit_id": "who", "rows_per_unit": 2}
 
 
-def test_halves_whose_size_would_be_private_are_not_told():
-    """Under replace_one with identifiers all rows do both by default, and to split them is refused."""
+def test_people_are_halved_whatever_is_declared_of_them():
+    """Under replace_one with identifiers the number of rows of a half is private, and guessed to be half of all."""
     replaced = Metadata.from_value({**METADATA.to_dict(), **UNITS})
-    assert prepared(metadata=replaced, inference=None).parameters["selective_inference"] == "none"
-    with pytest.raises(InvalidParameterError, match="size of each half"):
-        prepared(metadata=replaced, inference="split")
     facts = {key: value for key, value in replaced.to_dict().items() if key != "n_rows"}
     added = Metadata.from_value({**facts, "neighboring": "add_or_remove_one"})
-    for metadata in (METADATA, added):
+    counted = Metadata.from_value({**facts, "n_units": 1000})
+    for metadata in (METADATA, added, replaced, counted):
         assert prepared(metadata=metadata, inference=None).parameters["selective_inference"] == "split"
+    told = prepared({"method": "pcls"}, metadata=replaced, inference="split")
+    assert [told.parameters[step].get("n0") for step in ("screen", "select", "fit")] == [N // 2] * 3
+    assert "the number of rows" in told.not_protected
+    assert [(half.n_rows, half.n_units) for half in metadata_of_halves(replaced)] == [(None, N // 4)] * 2
+    assert [(half.n_rows, half.n_units) for half in metadata_of_halves(counted)] == [(None, 500)] * 2
     alone = Metadata.from_value({**METADATA.to_dict(), "n_rows": 1})
     with pytest.raises(InvalidParameterError, match="2 rows or more"):
         prepared(metadata=alone, inference="split")

@@ -105,7 +105,7 @@ def test_help_says_what_is_true_of_which_methods():
     text = help_of(fields, ("sis", "pcls", "pcpl"))
     assert text.startswith("r: farthest that a target value may lie from its center. It is clipped there;")
     assert "sis: Default half the width" in text
-    assert "pcls: Public, or private:" in text
+    assert "pcls: private: the quantile" in text
     assert text.endswith("For sis and pcls.")
 
 

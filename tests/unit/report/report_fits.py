@@ -8,6 +8,7 @@ from report_releases import HOSTILE, ledger_at, make
 from discreet.accounting.neighbors import NeighboringRelation
 from discreet.release import (
     CoefficientRecord,
+    FissionRecord,
     FitRecord,
     MomentsRecord,
     NoiseRecord,
@@ -177,6 +178,15 @@ def make_run_by_half(**changes: Any) -> Release:
     return told.model_copy(update={"steps": steps, "event": event, "request": request})
 
 
+def make_run_in_parts() -> Release:
+    """Return a selection by one part of noisy moments, and the coefficients that the other gives."""
+    record = moments(("lncoins", "idp", "site", "age", "female"))
+    fission = FissionRecord(share=0.5, gram=record.gram, xty=record.xty, yty=record.yty, n_rows=10095.0)
+    chosen = make_moments(fit=regression(), method="run", moments=record.model_copy(update={"fission": fission}))
+    parameters = {**chosen.request["parameters"], "selective_inference": "fission"}
+    return chosen.model_copy(update={"request": {**chosen.request, "parameters": parameters}})
+
+
 def make_moments(names: tuple[str, ...] = ("lncoins", "idp", "site", "age", "female"), **changes: Any) -> Release:
     """Return noisy moments, the best models by size and a selection."""
     steps = (
@@ -251,6 +261,7 @@ FITS = {
     "poisson": make_fit("poisson", ledger=ledger_at(1.5, 3.0)),
     "run": make_run(ledger=ledger_at(1.5, 3.0)),
     "run by half": make_run_by_half(),
+    "run in parts": make_run_in_parts(),
     "moments": make_moments(),
     "moments alone": make_moments(by_size=(), selected=()),
     "moments of many": make_moments(

@@ -32,6 +32,7 @@ TOLD = [
     ),
     ("run", ["not covered by any guarantee of their level", "rho 0.0071", "intervals too narrow"]),
     ("run by half", ["whom the choice did not see", "each interval holds as if"]),
+    ("run in parts", ["one chose the columns, the other gave", "each interval holds as if", "equal variance"]),
     ("moments", ["R squared", "+ female", "(selected)", "28 noisy sums of products", "without a further charge"]),
     ("moments alone", ["Noisy moments of mdvis and 5 candidate columns", "answered without the rows?"]),
     ("moments of many", ["a noisy number of rows, 20190 with standard deviation 3", "a_rather_long_column_name_24"]),

@@ -35,9 +35,9 @@ def test_equal_tables_cost_nothing():
 
 BY_A_SUM = Fault(
     "",
-    "methods.base.noise_budget:PrivateEstimate.draw",
-    "self.scale(budget)",
-    "self.scale(budget) * (1 + sum(values) % 2)",
+    "methods.base.noise_budget:drawn_together",
+    "one.scale(budget)",
+    "one.scale(budget) * (1 + sum(map(sum, values.values())) % 2)",
     "",
 )
 

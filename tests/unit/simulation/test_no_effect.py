@@ -5,8 +5,10 @@ import math
 
 import numpy as np
 import pytest
+from scipy.special import ndtr
 
 from discreet.data.metadata import Metadata
+from discreet.mechanisms.ellipsoid import ellipsoid_noise
 from discreet.mechanisms.rng import Source
 from discreet.mechanisms.top_k import canonical_lipschitz, one_shot, peeling
 from discreet.methods.registry import method_of
@@ -15,6 +17,7 @@ from discreet.simulation.no_effect import (
     LEVEL,
     Selection,
     chance_of_deviation,
+    ellipsoid_tail,
     lead_needed,
     of_selection,
     size_law,
@@ -211,3 +214,14 @@ def test_a_further_selection_from_moments_tells_its_own_chance(tmp_path):
     assert chance_of_derived(release, ()).called_noise
     assert chance_of_derived(release.model_copy(update={"chance": None}), ()) is None
     assert type(release).from_json(release.to_json()) == release
+
+
+@pytest.mark.parametrize("deviation", [0.5, 2.0, 5.0])
+def test_tails_of_noise_in_an_ellipsoid_lie_between_laplace_and_normal(deviation):
+    """Those of Laplace noise for one number, of the normal law for very many, and as drawn for a few."""
+    assert ellipsoid_tail(deviation, 1) == pytest.approx(math.exp(-math.sqrt(2.0) * deviation), rel=1e-4)
+    assert ellipsoid_tail(deviation, 10**6) == pytest.approx(2.0 * ndtr(-deviation), rel=1e-3)
+    scales = [1e9] * 8
+    drawn = np.array([ellipsoid_noise([0] * 8, scales, Source.seeded(k)) for k in range(4000)]) / (3.0 * 1e9)
+    share = float(np.mean(np.abs(drawn) > deviation))
+    assert share == pytest.approx(ellipsoid_tail(deviation, 8), abs=4.0 * math.sqrt((share + 1e-4) / 16_000))

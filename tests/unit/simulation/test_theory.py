@@ -48,7 +48,7 @@ def test_theorem_1():
 
 def test_theorem_2():
     """The same on the scale of the likelihood, and the epsilon that the sum of squares needs."""
-    asked = {"y_bound": 4.0, "l1_radius": 6.0, "model_penalty": 50.0, "delta": 1e-6}
+    asked = {"y_center": 0.0, "y_bound": 4.0, "l1_radius": 6.0, "model_penalty": 50.0, "delta": 1e-6}
     (found,) = conditions(scenario(), [Rival("pcpl", "pcpl", asked)], 2.0)
     strength, first, second = 1.0 / 3, 0.4, 1.6
     expected = [

@@ -267,7 +267,7 @@ def noisy_newton(problem: Problem) -> Generator[AnyRequest, Floats, Fit]:
     row_map = score_map(family, theta, predictor_bounds(theta, problem.groups, offset), offset=offset)
     count = problem.n_units or max(model.curve.n_rows / problem.rows_per_unit, 1.0)
     units = Units(count, problem.rows_per_unit, problem.squared_norm**0.5, problem.replace)
-    spread = spread_pass(model, theta, row_map, _spread_mu(problem), units)
+    spread = spread_pass(model, theta, row_map, _spread_mu(problem), units, pool.dispersion(theta))
     return _fit(problem, *spread.robust(model, (yield spread.request())), is_told=is_told)
 
 

@@ -16,8 +16,9 @@ from functools import cached_property
 import numpy as np
 
 from discreet.kernels.glm.curve import Curve
-from discreet.kernels.glm.families import Family, Line
+from discreet.kernels.glm.families import DISPERSED_SIZE, Family, Line
 from discreet.kernels.glm.line import fitted_line, matched_center
+from discreet.kernels.glm.sandwich import Dispersion
 from discreet.kernels.glm.score import NoiseTerm, ScoreModel
 from discreet.typing import Floats
 
@@ -131,6 +132,14 @@ class Pool:
         share = sd**2 / (sd**2 + self.first.variances)
         return positive(typical + share * (self.first.gram - typical))
 
+    def _curve_noise(self, slope: Floats) -> Floats:
+        """Variances of the curve's slope by the first pass's noise, as far as that is not shrunk away."""
+        p, typical = self._n_free, self._n_rows * PRODUCT_SD
+        variances = self.first.variances[:p, :p]
+        weight = float(slope[0, 0]) / self._n_rows
+        noise: Floats = weight**2 * variances / (1.0 + variances / typical**2)
+        return noise
+
     @cached_property
     def _constant(self) -> Floats:
         """f(0)."""
@@ -173,13 +182,27 @@ class Pool:
         on_all = first.variance * np.eye(p)
         return ScoreModel(constant, point, rest, self.curve, information, sampling, on_all, noise)
 
+    def dispersion(self, theta: Floats) -> Dispersion | None:
+        """What clipped counts do to the score that are as spread as is supposed; None where no mean rests on that."""
+        family, mean = self.family, self.family.dispersed_mean
+        if mean is None:
+            return None
+        dispersed = replace(self.curve, family=replace(family, mean=mean))
+        moved = self.curve.sums(theta[None])[0][0] - dispersed.sums(theta[None])[0][0]
+
+        def excess(eta: Floats) -> Floats:
+            variance: Floats = family.mean(eta) ** 2 / DISPERSED_SIZE
+            return variance
+
+        spread = replace(self.curve, family=replace(family, weight=excess)).sums(theta[None])[1][0]
+        return Dispersion(moved, positive(spread))
+
     def _of_dispersion(self, theta: Floats) -> Floats:
         """The score's variance by not knowing how spread clipped counts are: as if at random, alike for all rows."""
-        if self.family.dispersed_mean is None:
+        dispersion = self.dispersion(theta)
+        if dispersion is None:
             return np.zeros((len(theta), len(theta)))
-        dispersed = replace(self.curve, family=replace(self.family, mean=self.family.dispersed_mean))
-        moved = self.curve.sums(theta[None])[0][0] - dispersed.sums(theta[None])[0][0]
-        return np.outer(moved, moved)
+        return np.outer(dispersion.moved, dispersion.moved)
 
     def _level(self, mean: float) -> float:
         """The constant's coefficient, alone in the model, at which the mean response is `mean`."""
@@ -197,7 +220,7 @@ class Pool:
             at.sums.gram + at.linear_share * line.slope * first.gram - expected
             for at, expected in zip(self.scores, slopes, strict=True)
         ]
-        rests, errors, basis, mismatch = shrunk(above, noises, slopes[-1])
+        rests, errors, basis, mismatch = shrunk(above, noises, slopes[-1], self._curve_noise(slopes[-1]))
         information = positive(slopes[-1] + rests[-1])
         ways = [last.theta - at.theta for at in self.scores]
         weights = _weights(self.scores, errors, ways, information)
@@ -229,13 +252,14 @@ class Pool:
 
 
 def shrunk(
-    above: list[Floats], noises: list[Floats], slope: Floats
+    above: list[Floats], noises: list[Floats], slope: Floats, curve_noise: Floats | None = None
 ) -> tuple[list[Floats], list[Floats], Floats, float]:
     """Shrink what noisy slopes are above the curve's by how much of it is noise.
 
-    In the basis of the curve's eigenvectors, with eigenvalues l, entry ij is supposed to vary by tau^2 l_i l_j. Returns
-    the shrunken matrices, the variances of what is not known of them in that basis, the basis, and tau.
-    Shapes: above, noises (p, p) each, slope (p, p).
+    In the basis of the curve's eigenvectors, with eigenvalues l, entry ij is supposed to vary by tau^2 l_i l_j. What is
+    shrunk away is not known either, as far as the curve itself has noise: of a level that no row has it is all noise.
+    Returns the shrunken matrices, the variances of what is not known of them in that basis, the basis, and tau.
+    Shapes: above, noises (p, p) each, slope, curve_noise (p, p).
     """
     values, basis = np.linalg.eigh(slope)
     values = np.maximum(values, 1e-9 * max(float(values[-1]), 1e-12))
@@ -248,7 +272,10 @@ def shrunk(
     mismatch = min(max(excess, MISMATCH**2), LARGEST_MISMATCH**2) ** 0.5
     shares = [mismatch**2 * size / np.maximum(mismatch**2 * size + variance, 1e-300) for variance in variances]
     rests = [basis @ (share * matrix) @ basis.T for share, matrix in zip(shares, turned, strict=True)]
-    return rests, [share * variance for share, variance in zip(shares, variances, strict=True)], basis, mismatch
+    of_curve = 0.0 if curve_noise is None else (basis**2).T @ curve_noise @ basis**2
+    # Of share * (truth + noise) for a truth of variance tau^2 l l + that of the curve's noise.
+    errors = [s * variance + (1.0 - s) ** 2 * of_curve for s, variance in zip(shares, variances, strict=True)]
+    return rests, errors, basis, mismatch
 
 
 def positive(matrix: Floats) -> Floats:

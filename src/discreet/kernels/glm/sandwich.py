@@ -40,6 +40,9 @@ LEAST_DEVIATION, MOST_DEVIATION = 0.15, 3.0
 LEAST_VARIANCE = 0.25
 """S is no smaller than this part of J in any direction, and no smaller than J on average."""
 
+MOST_DISPERSION = 2.0
+"""Times the dispersion that clipped counts are supposed to have at most."""
+
 LEAST_PART = 1e-9
 """Of a score's covariance that is sampling at least: noise may leave nothing of J."""
 
@@ -176,6 +179,22 @@ class Units:
 
 
 @dataclass(frozen=True)
+class Dispersion:
+    """What clipped counts that are more spread than Poisson ones do to a score.
+
+    Parameters
+    ----------
+    moved : ndarray of float, shape (p,)
+        How far off its mean is then.
+    excess : ndarray of float, shape (p, p)
+        What is added to its variance.
+    """
+
+    moved: Floats
+    excess: Floats
+
+
+@dataclass(frozen=True)
 class Spread:
     """The pass as it is planned from earlier ones.
 
@@ -193,6 +212,8 @@ class Spread:
         T, in units of V.
     units : Units
         Whose scores.
+    dispersion : Dispersion, optional
+        Where the mean rests on how spread counts are.
     """
 
     map: UnitScores
@@ -201,6 +222,7 @@ class Spread:
     sampling: Floats
     cut: float
     units: Units
+    dispersion: Dispersion | None = None
 
     @property
     def sds(self) -> tuple[float, float]:
@@ -217,16 +239,29 @@ class Spread:
         unit = self.cut / GRID**2
         of_lengths, of_products = (sd * unit for sd in self.sds)
         ratio, trace = self.map.ratio, float(np.trace(self.sampling))
-        factor = max(float(sums[0, -1]) * unit * ratio / trace, 1.0)
+        factor, of_factor = float(sums[0, -1]) * unit * ratio / trace, of_lengths * ratio / trace
+        unknown = self._of_dispersion(factor + of_factor)
+        factor = max(factor, 1.0)
         spread, errors, basis = _shrunk(sums[:, :-1] * unit, of_products, factor, self.sampling)
         new = np.eye(len(spread)) - self.sampling + spread
-        sampling = self.root @ spread @ self.root
-        of_factor = of_lengths * ratio / trace
+        sampling = self.root @ spread @ self.root + unknown
         sizes = np.einsum("ij,ik,kj->j", basis, self.sampling, basis)
-        total, turned = self.root @ new @ self.root, self.root @ basis
+        total, turned = self.root @ new @ self.root + unknown, self.root @ basis
         errors = (errors + errors.T) / 2.0
         known = Reliability((total + total.T) / 2.0, turned, sizes, errors, of_factor, self.units.count)
         return replace(model, sampling=(sampling + sampling.T) / 2.0), known
+
+    def _of_dispersion(self, factor: float) -> Floats:
+        """The score's variance by not knowing how spread counts are, where its variance is so many times the family's.
+
+        As if at random: what moves the mean grows with the dispersion, and so does the variance.
+        """
+        if self.dispersion is None:
+            return np.zeros_like(self.root)
+        excess = float(np.trace(np.linalg.solve(self.root @ self.root, self.dispersion.excess)))
+        part = (factor - 1.0) * float(np.trace(self.sampling)) / max(excess, 1e-300)
+        moved = min(max(part, 0.0), MOST_DISPERSION) * self.dispersion.moved
+        return np.outer(moved, moved)
 
 
 @dataclass(frozen=True)
@@ -277,9 +312,16 @@ def spread_sds(mu: float, replace: bool) -> tuple[float, float]:
     return size / (mu * OF_LENGTHS**0.5), products / (mu * (1.0 - OF_LENGTHS) ** 0.5)
 
 
-def spread_pass(model: ScoreModel, coef: Floats, row_map: RowMap, mu: float, units: Units) -> Spread:
+def spread_pass(
+    model: ScoreModel,
+    coef: Floats,
+    row_map: RowMap,
+    mu: float,
+    units: Units,
+    dispersion: Dispersion | None = None,
+) -> Spread:
     """Plan the pass at the estimate, from earlier ones and from public facts. `mu` is of one unit."""
-    p = len(coef)
+    p, model = len(coef), replace(model, sampling=model.information)
     whole = model.settled(coef).sampling
     values, vectors = np.linalg.eigh(whole)
     values = np.maximum(values, 1e-12 * max(float(values[-1]), 1e-300))
@@ -294,7 +336,8 @@ def spread_pass(model: ScoreModel, coef: Floats, row_map: RowMap, mu: float, uni
         for (least, most), each, share in zip(TYPICAL_LENGTHS, tolerated, shares, strict=True)
     ]
     ratio = int(min(max(math.ceil(cuts[1] / cuts[0]), 1), MOST_RATIO))
-    return Spread(_unit_scores(row_map, inverse, cuts[0], ratio, units.rows), mu, root, sampling, cuts[0], units)
+    unit_scores = _unit_scores(row_map, inverse, cuts[0], ratio, units.rows)
+    return Spread(unit_scores, mu, root, sampling, cuts[0], units, dispersion)
 
 
 def _unit_scores(row_map: RowMap, inverse: Floats, cut: float, ratio: int, rows_per_unit: int) -> UnitScores:

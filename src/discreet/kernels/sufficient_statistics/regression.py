@@ -55,6 +55,9 @@ LEAST_INFLATION, MOST_INFLATION = 0.5, 3.0
 LEVEL_ERROR = 0.01
 """Least standard error of a level, in half ranges of the target: a median is not a mean."""
 
+NEAR_BOUND = 0.99
+"""An end beyond so much of what the bounds allow is theirs: it is sought by steps, and may stop just short of them."""
+
 LEAST_EIGENVALUE = 0.3
 """Of the squared scores in any direction, beside what equal variances and their mean inflation make them."""
 
@@ -283,7 +286,8 @@ class NoisyModel:
         center, widest = rows @ self.start, np.abs(rows) @ self.bounds
         low, high = intervals(self.score, rows @ self.matrix.T, widest + np.abs(center), quantiles**2)
         low, high = low + center, high + center
-        return np.where(low <= -widest, -np.inf, low), np.where(high >= widest, np.inf, high)
+        furthest = NEAR_BOUND * widest
+        return np.where(low <= -furthest, -np.inf, low), np.where(high >= furthest, np.inf, high)
 
 
 def own_units(

@@ -23,6 +23,12 @@ Penalty = Literal["auto", "aic", "bic"] | float
 FALSE_ENTRY = 0.025
 """Penalty "auto": how often, at most, a column enters the best model when none of them matters."""
 
+MOST_FALSE = 0.1
+"""The same where the noise is large beside the rows, by default."""
+
+ROWS_OF_NOISE = 10.0
+"""Times the standard deviation of the noise of X'y, over the rows: the default chance where that is less."""
+
 LEAST_RESIDUAL = 1e-10
 """Smallest residual variance, as a share of the mean square of y: a perfect fit has none."""
 
@@ -115,7 +121,13 @@ def weighted(moments: NoisyGram, clean: CleanGram) -> WeightedMoments:
     return WeightedMoments((gram + gram.T) / 2.0, pulled @ moments.xty, yty, s2, variance, clean.n_rows)
 
 
-def unit_penalties(penalty: Penalty, units: Bools, n_rows: float) -> Floats:
+def default_max_false(moments: NoisyGram) -> float:
+    """Return how often a column enters when none of them matters: seldom, and more so as rows outnumber the noise."""
+    noise = float(np.sqrt(moments.xty_variance.max(initial=0.0)))
+    return min(MOST_FALSE, max(ROWS_OF_NOISE * noise, 1.0) / max(moments.n_rows, 1.0))
+
+
+def unit_penalties(penalty: Penalty, units: Bools, n_rows: float, max_false: float = FALSE_ENTRY) -> Floats:
     """Return the model penalty of each unit: what it must gain to enter, in units of chi-squared.
 
     Source: Akaike 1974; Schwarz 1978; Foster and George 1994, The risk inflation criterion; Wilson and Hilferty 1931.
@@ -128,10 +140,10 @@ def unit_penalties(penalty: Penalty, units: Bools, n_rows: float) -> Floats:
     """
     sizes = units.sum(axis=1).astype(np.float64)
     if penalty == "auto":
-        # The chi-squared quantile at 1 - .025 / d (Bonferroni), by Wilson and Hilferty: an error below 1% there.
-        z = NormalDist().inv_cdf(1.0 - FALSE_ENTRY / (2.0 * max(len(units), 1)))
+        # The chi-squared quantile at 1 - max_false / d (Bonferroni), by Wilson and Hilferty: an error below 1% there.
+        z = NormalDist().inv_cdf(1.0 - max_false / (2.0 * max(len(units), 1)))
         shape = 2.0 / (9.0 * sizes)
-        upper = NormalDist().inv_cdf(1.0 - FALSE_ENTRY / max(len(units), 1))
+        upper = NormalDist().inv_cdf(1.0 - max_false / max(len(units), 1))
         return np.where(sizes == 1.0, z**2, sizes * (1.0 - shape + upper * np.sqrt(shape)) ** 3)
     each = {"aic": 2.0, "bic": float(np.log(n_rows))}.get(penalty) if isinstance(penalty, str) else float(penalty)
     penalties: Floats = sizes * each

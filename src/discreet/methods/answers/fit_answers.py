@@ -11,7 +11,8 @@ import numpy as np
 from scipy.special import stdtr
 
 from discreet.errors import InvalidParameterError, VerificationError
-from discreet.methods.answers.effects import change, change_ends, mean, mean_ends
+from discreet.kernels.glm.families import Family
+from discreet.methods.answers.effects import Ends, change, change_ends, change_ends_together, edge, mean, mean_ends
 from discreet.methods.answers.model import Model, model_of
 from discreet.methods.answers.rows import Terms, Value, listed
 from discreet.release import LARGEST, JointRecord, Release
@@ -230,8 +231,8 @@ class FitAnswers:
         Returns
         -------
         tuple of MarginalEffect
-            One for a number, by one unit; one for each other level of a category. The intervals cover the worst of all
-            means and coefficients that are compatible with the release, so they are somewhat wide.
+            One for a number, by one unit; one for each other level of a category. An interval holds the changes at all
+            coefficients that the release does not rule out; where one of them has no end, it is wider than it says.
 
         Raises
         ------
@@ -253,18 +254,31 @@ class FitAnswers:
         )
 
     def _effect(self, name: str, start: Value, end: Value, values: dict[str, Value], level: float) -> MarginalEffect:
-        """One change. Two intervals hold together at the level when each has half of what may go wrong."""
+        """One change."""
         law, place = self._model.law, {**values, name: start}
         row = self._terms.row(place)
         step = self._terms.row({**values, name: end}) - row
         if law is None:
             return MarginalEffect(name, start, end, self._combination(step, level), place, level)
-        each = 1.0 - (1.0 - level) / 2.0
-        of_predictor = self._combination(row, each, self._terms.offset_of(values))
-        of_step = self._combination(step, each)
-        low, high = change_ends(law, of_predictor.ends, of_step.ends)
+        shift = self._terms.offset_of(values)
+        of_predictor, of_step = self._combination(row, level, shift), self._combination(step, level)
+        low, high = self._ends_of_change(law, np.array([row, step]), (of_predictor, of_step), shift, level)
         estimate = change(law, of_predictor.estimate, of_step.estimate)
+        estimate = min(max(estimate, -math.inf if low is None else low), math.inf if high is None else high)
         return MarginalEffect(name, start, end, Interval(estimate, low, high), place, level)
+
+    def _ends_of_change(
+        self, law: Family, pair: Floats, alone: tuple[Interval, Interval], shift: float, level: float
+    ) -> Ends:
+        """The profile interval of a change; that of two intervals which hold together where one has no end."""
+        low, high = np.array([interval.ends for interval in alone]).T
+        moved = np.array([shift, 0.0])
+        region = edge(pair, low - moved, high - moved, lambda rows: self._model.combinations(rows, level)[1:])
+        if region is not None:
+            return change_ends_together(law, region + moved)
+        each = 1.0 - (1.0 - level) / 2.0
+        predictor, step = self._combination(pair[0], each, shift), self._combination(pair[1], each)
+        return change_ends(law, predictor.ends, step.ends)
 
     def _changes(self, name: str, value: Value) -> list[tuple[Value, Value]]:
         """From where to where a column changes."""

@@ -11,6 +11,7 @@ import numpy as np
 
 from discreet.errors import InvalidParameterError, VerificationError
 from discreet.kernels.glm.families import Family, poisson
+from discreet.methods.moments.fission import parts_of
 from discreet.methods.moments.moment_answers import MomentAnswers
 from discreet.methods.regression.score_answers import ScoreAnswers, law_of
 from discreet.parameters.shared import LINEAR_COEF_BOUND
@@ -60,7 +61,8 @@ def model_of(release: Release) -> Model:
     if fit is None or not fit.coefficients:
         raise InvalidParameterError("A fit is asked, but this release holds no coefficients. Give one of a fit.")
     if fit.family == "linear" and release.moments is not None and release.hybrid is None:
-        return LinearModel(fit, checked(release.moments), _coef_bound(release), _range_of_target(release))
+        moments = parts_of(checked(release.moments), inference_of(release))[1]
+        return LinearModel(fit, moments, _coef_bound(release), _range_of_target(release))
     if fit.family in ("logistic", "poisson") and fit.score is not None:
         return ScoredModel(fit, ScoreAnswers(fit), _range_of_target(release)[1])
     if not fit.has_intervals or fit.family not in ("linear", "logistic", "poisson"):
@@ -198,6 +200,8 @@ def checked(moments: MomentsRecord) -> MomentsRecord:
     if second is not None:
         squares = (second.matrix, second.gram, *((second.scores,) if second.scores is not None else ()))
         shaped = shaped and _is_of_size(len(second.places), (second.start, second.xty), squares)
+    if moments.fission is not None:
+        shaped = shaped and _is_of_size(p, (moments.fission.xty,), (moments.fission.gram,))
     if shaped and moments.grid > 0 and all(map(math.isfinite, (*moments.centers, moments.y_center))):
         return moments
     raise VerificationError("The release's moments must be finite and of one size: it was changed by hand.")
@@ -215,6 +219,11 @@ def _coef_bound(release: Release) -> float:
     if isinstance(bound, bool) or not isinstance(bound, (int, float)) or not 0.0 < bound <= 1e6:
         raise VerificationError("The release's coef_bound must be a positive number: it was changed by hand.")
     return float(bound)
+
+
+def inference_of(release: Release) -> object:
+    """Return how a release's intervals stay valid after its selection; None where it does not say."""
+    return parameters(release).get("selective_inference")
 
 
 def parameters(release: Release) -> dict[str, Any]:

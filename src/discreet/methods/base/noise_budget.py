@@ -1,14 +1,17 @@
-"""The privacy cost of additive noise: Gaussian where a delta is given, Laplace for pure privacy."""
+"""The privacy cost of additive noise: Gaussian where a delta is given, else in an ellipsoid, for pure privacy."""
 
+import itertools
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from discreet.accounting.events import Event, GaussianEvent, LaplaceEvent
+from discreet.accounting.events import EllipsoidEvent, Event, GaussianEvent
 from discreet.accounting.gaussian import gaussian_rho
 from discreet.accounting.totals import totals_of
 from discreet.errors import InvalidParameterError
-from discreet.mechanisms.additive import discrete_gaussian, discrete_laplace
+from discreet.mechanisms.additive import discrete_gaussian
+from discreet.mechanisms.ellipsoid import ellipsoid_noise
 from discreet.mechanisms.rng import Source
 from discreet.release import NoiseRecord
 
@@ -25,7 +28,7 @@ class NoiseBudget:
     rho : Fraction or None
         Of discrete Gaussian noise; None for pure privacy.
     epsilon : Fraction or None
-        Of discrete Laplace noise, in nats; None where rho is given.
+        Of noise in an ellipsoid, in nats; None where rho is given.
     lattice : Fraction
         At least what the lattice adds to the Gaussian's epsilon, for all estimates from this budget.
     """
@@ -66,15 +69,15 @@ class NoiseBudget:
         )
 
     def event(self) -> Event:
-        """Return the Gaussian or Laplace event of spending all of it."""
+        """Return the event of spending all of it on Gaussian noise, or on noise in an ellipsoid."""
         if self.rho is not None:
             return GaussianEvent(self.rho, self.lattice)
-        return LaplaceEvent(self.epsilon or Fraction(0))
+        return EllipsoidEvent(self.epsilon or Fraction(0))
 
 
 @dataclass(frozen=True)
 class PrivateEstimate:
-    """One vector of integer sums, and the noise it is released with.
+    """One block of integer sums, and the noise it is released with.
 
     Parameters
     ----------
@@ -82,52 +85,61 @@ class PrivateEstimate:
         What it is, for the release.
     l2 : Fraction
         Squared l2 sensitivity, in squared whole steps.
-    l1 : Fraction
-        l1 sensitivity, in whole steps.
     share : Fraction
         Its noise is what it would be if this part of the budget were spent on it alone.
     step : int
         Whole steps in one unit of the released numbers, for the noise box.
     formula : str
         The sensitivity in words, in those units.
+    n_numbers : int
+        Of all blocks that are drawn together, on which the size of noise in an ellipsoid depends.
     """
 
     name: str
     l2: Fraction
-    l1: Fraction
     share: Fraction
     step: int
     formula: str
+    n_numbers: int
 
     def scale(self, budget: NoiseBudget) -> Fraction:
-        """Return the Gaussian's standard deviation or the Laplace law's scale, in whole steps, rounded up."""
+        """Return the Gaussian's standard deviation, or the half axis of the unit ellipsoid, in whole steps, rounded up.
+
+        Together the changes of all blocks, over their scales, have a squared length of at most 2 rho, or epsilon^2.
+        """
         if budget.rho is None:
-            return _up(float(self.l1 / (self.share * (budget.epsilon or Fraction(1)))))
+            return _up(math.sqrt(float(self.l2 / self.share)) / float(budget.epsilon or 1))
         return _up(math.sqrt(float(self.l2 / (2 * self.share * budget.rho))))
 
     def variance(self, budget: NoiseBudget) -> float:
         """Return the variance of each number's noise, in squared steps."""
-        return float(self.scale(budget)) ** 2 * (1.0 if budget.rho is not None else 2.0)
-
-    def draw(self, values: list[int], budget: NoiseBudget, rng: Source) -> list[int]:
-        """Add the noise; the result may be released."""
-        mechanism = discrete_gaussian if budget.rho is not None else discrete_laplace
-        return mechanism(values, self.scale(budget), rng)
+        return float(self.scale(budget)) ** 2 * (1.0 if budget.rho is not None else self.n_numbers + 1.0)
 
     def noise(self, budget: NoiseBudget, claim: str) -> NoiseRecord:
         """Return the noise box, in units of a product of two scaled columns."""
         gaussian = budget.rho is not None
-        size = math.sqrt(float(self.l2)) if gaussian else float(self.l1)
         return NoiseRecord(
-            mechanism="discrete_gaussian" if gaussian else "discrete_laplace",
-            noise="gaussian" if gaussian else "laplace",
-            sensitivity=size / self.step,
+            mechanism="discrete_gaussian" if gaussian else "ellipsoid_noise",
+            noise="gaussian" if gaussian else "ellipsoid",
+            sensitivity=math.sqrt(float(self.l2)) / self.step,
             scale=float(self.scale(budget)) / self.step,
             unit="products of scaled columns",
             formula=self.formula,
             numerics="exact draw on whole steps",
             claim=claim,
         )
+
+
+def drawn_together(
+    estimates: Sequence[PrivateEstimate], values: Mapping[str, Sequence[int]], budget: NoiseBudget, rng: Source
+) -> dict[str, list[int]]:
+    """Add the noise of all blocks, whose values stand under their names; the result may be released."""
+    blocks = [(one.name, values[one.name], one.scale(budget)) for one in estimates if len(values[one.name])]
+    if budget.rho is not None:
+        return {name: discrete_gaussian(block, scale, rng) for name, block, scale in blocks}
+    scales = [scale for _, block, scale in blocks for _ in block]
+    drawn = iter(ellipsoid_noise([value for _, block, _ in blocks for value in block], scales, rng))
+    return {name: list(itertools.islice(drawn, len(block))) for name, block, _ in blocks}
 
 
 def _up(value: float) -> Fraction:

@@ -14,7 +14,7 @@ from discreet.kernels.sufficient_statistics.level import counts_at_points
 from discreet.mechanisms.quantile import DENOMINATOR, rank_distances, rank_sensitivity
 from discreet.mechanisms.rng import Source
 from discreet.mechanisms.selection import noisy_min
-from discreet.methods.base.noise_budget import NoiseBudget, PrivateEstimate
+from discreet.methods.base.noise_budget import NoiseBudget, PrivateEstimate, drawn_together
 from discreet.methods.moments.noisy_sums import NoisySums
 from discreet.release import LevelRecord, MomentsRecord
 from discreet.typing import Integers
@@ -44,7 +44,7 @@ def sum_of_target(sums: NoisySums) -> PrivateEstimate:
     metadata = sums.design.metadata
     factor = 2 if metadata.neighboring is NeighboringRelation.REPLACE_ONE else 1
     largest, unit = Fraction(factor * metadata.rows_per_unit), GRID * GRID
-    return PrivateEstimate("sum of y", (largest * unit) ** 2, largest * unit, Fraction(1), unit, f"{largest}")
+    return PrivateEstimate("sum of y", (largest * unit) ** 2, Fraction(1), unit, f"{largest}", n_numbers=1)
 
 
 def level_share(sums: NoisySums, budget: NoiseBudget, n_rows: float) -> Fraction:
@@ -73,7 +73,7 @@ def with_level(
     if share == SHARE_OF_SUM:
         estimate, budget = sum_of_target(sums), budget.part(share)
         variance = estimate.variance(budget)
-        again = estimate.draw([int(moments[0, -1])], budget, rng)[0]
+        again = drawn_together([estimate], {estimate.name: [int(moments[0, -1])]}, budget, rng)[estimate.name][0]
         weight = record.xty_variance[0] / (record.xty_variance[0] + variance)  # of the second: inverse variances
         pooled = round(weight * again + (1.0 - weight) * record.xty[0])
         variances = (weight * variance, *record.xty_variance[1:])
@@ -90,5 +90,5 @@ def with_level(
 
 
 def _epsilon(budget: NoiseBudget) -> Fraction:
-    """Of a choice that costs what the budget is: in place of Laplace noise, or of Gaussian noise."""
+    """Of a choice that costs what the budget is: in place of noise in an ellipsoid, or of Gaussian noise."""
     return budget.epsilon or Fraction(1) if budget.rho is None else epsilon_within_gaussian(budget.rho)

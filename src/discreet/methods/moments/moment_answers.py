@@ -17,6 +17,7 @@ from discreet.kernels.sufficient_statistics.selection import (
     Penalty,
     WeightedMoments,
     best_models,
+    default_max_false,
     lasso_path,
     r_squared,
     unit_penalties,
@@ -78,6 +79,16 @@ class MomentAnswers:
         return self._model(self.candidates, self._most_frequent)
 
     @property
+    def constant(self) -> int | None:
+        """Place of the constant, if it is a column."""
+        return self._constant
+
+    @property
+    def dummies(self) -> Bools:
+        """Columns of each category."""
+        return self._dummies
+
+    @property
     def places(self) -> tuple[int, ...]:
         """Columns of the moments that the model of all candidates is made of."""
         return tuple(self._places)
@@ -112,12 +123,25 @@ class MomentAnswers:
     def _weighted(self) -> WeightedMoments:
         return weighted(self._model_moments, self._clean)
 
+    @property
+    def max_false(self) -> float:
+        """How often a column enters by default when none of them matters, at most."""
+        return default_max_false(self._moments)
+
+    def penalties(self, penalty: Penalty, units: Bools, max_false: float | None = None) -> Floats:
+        """Return what each unit must gain to enter, in units of chi-squared; "auto" keeps to the chance of a false one.
+
+        Shapes: units (d, p); returns (d,).
+        """
+        return unit_penalties(penalty, units, self._clean.n_rows, max_false or self.max_false)
+
     def select(
         self,
         model_penalty: Penalty = "auto",
         max_size: int | None = None,
         forced: Sequence[str] = (),
         groups: Sequence[Sequence[str]] = (),
+        max_false: float | None = None,
     ) -> tuple[tuple[str, ...], tuple[SizeRecord, ...]]:
         """Return the columns of the best model, and the best model of each size.
 
@@ -126,7 +150,7 @@ class MomentAnswers:
         space = ModelSpace.plan(self.candidates, tuple(forced), tuple(tuple(group) for group in groups), max_size, None)
         units = np.array([self._owned(unit) for unit in space.units], dtype=np.bool_).reshape(-1, len(self._owners))
         always = self._owned((*space.forced, None))
-        penalties = unit_penalties(model_penalty, units, self._clean.n_rows)
+        penalties = self.penalties(model_penalty, units, max_false)
         best = best_models(self._weighted, units, always, penalties, space.max_size, self.most_work)
         models = [self._owned(space.names(mask)) | always for mask in best.masks]
         values, errors = r_squared(self._model_moments, self._clean, self._weighted, models, always)

@@ -1,6 +1,7 @@
 """Noisy moments of all candidates, and the best model by them."""
 
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
@@ -8,10 +9,13 @@ from pydantic import Field
 from discreet.data.design import Design
 from discreet.data.metadata import Metadata, NumericColumn, half_width
 from discreet.errors import InvalidParameterError
+from discreet.mechanisms.rng import Source
+from discreet.methods.moments.fission import FISSION, parts_of, with_parts
 from discreet.methods.moments.moment_answers import MomentAnswers
-from discreet.methods.moments.noisy_moments import MomentsMethod
+from discreet.methods.moments.noisy_moments import UNBENT_SHARE, MomentsMethod, PreparedMoments
 from discreet.methods.moments.noisy_sums import NoisySums
 from discreet.methods.subset_selection.model_space import ModelSpace
+from discreet.methods.subset_selection.target_scale import target_shares
 from discreet.parameters.subset_selection import MomentsParameters
 from discreet.release import MomentsRecord
 
@@ -45,6 +49,17 @@ class NoisyMoments(MomentsParameters, MomentsMethod):
         """Whether rows are divided by the length of their x: far less noise, and weights in the regression."""
         return self.question == "selection" and self.fit_intercept and not self.design_moments
 
+    def shares_of_target(self, metadata: Metadata, target: str) -> dict[str, Fraction]:
+        """Return the share of epsilon of each private estimate of the target; none but what is asked for where
+        coefficients are told, or clipped rows are counted.
+        """
+        bound = "private" if self.y_bound is None and self.y_quantile is not None else self.y_bound
+        asked = {"y_center": self.y_center, "y_bound": bound}
+        if self.tells_slopes or self.count_clipped:
+            asked = {name: value for name, value in asked.items() if value is not None}
+        shares = target_shares(asked, metadata, target, metadata.n_rows or self.n0, self.epsilon)
+        return shares | ({"y_bound": UNBENT_SHARE} if "y_bound" in shares and self._is_unbent else {})
+
     def sums(self, metadata: Metadata, target: str, columns: Sequence[str] | None) -> NoisySums:
         """Return the sums to be estimated, with the widest bounds that can come out."""
         if self.design_moments and self.row_norm is not None:
@@ -58,6 +73,24 @@ class NoisyMoments(MomentsParameters, MomentsMethod):
                 )
         return super().sums(metadata, target, columns)
 
+    def prepare(self, metadata: Metadata, target: str, candidates: Sequence[str] | None = None) -> PreparedMoments:
+        """Check the request and calibrate its noise, from public facts alone; say whether moments are divided."""
+        if metadata.rows_per_unit > 1 and self.selective_inference == FISSION:
+            raise InvalidParameterError(
+                "selective_inference=fission must know how much a selection owes to chance, but rows of one unit may "
+                f"be alike, and rows_per_unit={metadata.rows_per_unit}. Leave it out, or run a plan with split."
+            )
+        unset = self.selective_inference is None and self.fit
+        inference = ("none" if metadata.rows_per_unit > 1 else FISSION) if unset else self.selective_inference
+        method = self.model_copy(update={"selective_inference": inference})
+        return super(NoisyMoments, method).prepare(metadata, target, candidates)
+
+    def divided(self, record: MomentsRecord, rng: Source) -> MomentsRecord:
+        """Return the moments with the part that columns are selected by, here or later, where it can be known."""
+        if self.selective_inference == "none" or record.rows_per_unit > 1:
+            return record
+        return with_parts(record, rng)
+
     def check(self, candidates: tuple[str, ...]) -> None:
         """Refuse models that do not fit the candidates."""
         ModelSpace.plan(candidates, self.forced, self.groups, self.max_size, None)
@@ -65,9 +98,10 @@ class NoisyMoments(MomentsParameters, MomentsMethod):
     def outcome(self, record: MomentsRecord, names: tuple[str, ...]) -> dict[str, Any]:
         """Return the selection, the best models by size, and the coefficients where `fit` is set."""
         del names
-        answers = MomentAnswers(record)
-        selected, by_size = answers.select(self.model_penalty, self.max_size, self.forced, self.groups)
-        fit = answers.fit(selected, self.confidence) if self.fit else None
+        select_by, estimate_from = parts_of(record, self.selective_inference)
+        options = (self.model_penalty, self.max_size, self.forced, self.groups, self.max_false)
+        selected, by_size = MomentAnswers(select_by).select(*options)
+        fit = MomentAnswers(estimate_from).fit(selected, self.confidence) if self.fit else None
         return {"selected": selected, "by_size": by_size, "fit": fit}
 
     def declared_moments(self, design: Design) -> dict[str, tuple[float, float]]:

@@ -27,6 +27,7 @@ from discreet.methods.moments.clipped_rows import clipped_rows
 from discreet.methods.moments.noisy_sums import CLAIM, NoisySums
 from discreet.methods.subset_selection.model_space import ModelSpace
 from discreet.methods.subset_selection.setting import Setting
+from discreet.methods.subset_selection.target_scale import MOST_SHARE, TYPICAL_ROWS
 from discreet.methods.subset_selection.tuning import Tuned, Tuning, estimate_privately
 from discreet.parameters.regression import SumsParameters
 from discreet.parameters.shared import Confidence
@@ -35,17 +36,19 @@ from discreet.release import MomentsRecord, StepRecord
 
 Shares4 = tuple[Fraction, Fraction, Fraction, Fraction]
 
-TUNING_SHARES = {"bounds": Fraction(1, 10), "y_bound": Fraction(3, 100), "clipped": Fraction(1, 20)}
-"""Of epsilon, for each private estimate before the moments."""
+TUNING_SHARES = {
+    "bounds": Fraction(1, 10),
+    "y_center": MOST_SHARE,
+    "y_bound": Fraction(3, 100),
+    "clipped": Fraction(1, 20),
+}
+"""Of epsilon, for each private estimate before the moments; of the center at most."""
 
 UNBENT_SHARE = Fraction(1, 10)
 """The same for a clip of the target that is to bend no slope: fewer rows may lie beyond it."""
 
 NOISE = 10.0
 """Of X'y, a rough figure: standard deviation at a delta of 1e-6, times epsilon over the root of its columns."""
-
-TYPICAL_ROWS = 3_000
-"""Guess of the number of rows where it is private, which decides how hard a private clip of the target cuts."""
 
 COUNT_SHARE = 0.02
 """Of the budget for the moments, for the number of rows where it is private."""
@@ -105,6 +108,24 @@ class MomentsMethod(SumsParameters, Fitter):
         del design
         return {}
 
+    def divided(self, record: MomentsRecord, rng: Source) -> MomentsRecord:
+        """Return the moments as they are told: a method that selects may divide them.
+
+        Parameters
+        ----------
+        record : MomentsRecord
+            The released moments.
+        rng : Source
+            Where noise that divides them comes from.
+
+        Returns
+        -------
+        MomentsRecord
+            The same here.
+        """
+        del rng
+        return record
+
     @property
     def tells_slopes(self) -> bool:
         """Whether coefficients are told, which a clip must not bend."""
@@ -141,8 +162,33 @@ class MomentsMethod(SumsParameters, Fitter):
         return NoisySums(design, self.fit_intercept, self.declared_moments(design), self.uncorrelated)
 
     def _design(self, metadata: Metadata, target: str, columns: Sequence[str] | None) -> Design:
-        bound = None if self.y_bound == "private" else self.y_bound
-        return Design.plan(widest(metadata), target, columns, self.y_center, bound, least=int(columns is None))
+        center, bound = self._public_level
+        return Design.plan(widest(metadata), target, columns, center, bound, least=int(columns is None))
+
+    @property
+    def _public_level(self) -> tuple[float | None, float | None]:
+        """Center and bound of the target, as far as they are stated as numbers."""
+        center, bound = (value if isinstance(value, float) else None for value in (self.y_center, self.y_bound))
+        return center, bound
+
+    def shares_of_target(self, metadata: Metadata, target: str) -> dict[str, Fraction]:
+        """Return the share of epsilon of each private estimate of the target.
+
+        Parameters
+        ----------
+        metadata : Metadata
+            What is public about the table.
+        target : str
+            The response.
+
+        Returns
+        -------
+        dict of str to Fraction
+            By name.
+        """
+        del metadata, target
+        share = UNBENT_SHARE if self._is_unbent else TUNING_SHARES["y_bound"]
+        return {"y_bound": share} if self.y_bound == "private" else {}
 
     def check_columns(self, metadata: Metadata, target: str, columns: Sequence[str]) -> None:
         """Refuse columns of which one has a coefficient that no float can hold.
@@ -222,7 +268,7 @@ class MomentsMethod(SumsParameters, Fitter):
             When a column lacks bounds or levels.
         """
         sums = self.sums(metadata, target, candidates)
-        names = self._private_parts(metadata, sums.design)
+        shares = self._private_parts(metadata, sums.design)
         if self.count_clipped and getattr(self, "offset", None) is not None:
             raise InvalidParameterError(
                 "count_clipped counts targets as they are, but an offset is taken off them. Leave out count_clipped or "
@@ -234,8 +280,7 @@ class MomentsMethod(SumsParameters, Fitter):
                 "y_bound a number, or leave count_clipped out."
             )
         epsilon = exact_epsilon(self.epsilon)
-        shares = TUNING_SHARES | ({"y_bound": UNBENT_SHARE} if self._is_unbent else {})
-        tuning = self._tuning(metadata, sums, {name: epsilon * shares[name] for name in names})
+        tuning = self._tuning(metadata, sums, {name: epsilon * share for name, share in shares.items()})
         others = tuple(part.event for part in tuning.parts)
         budget = NoiseBudget.of(epsilon, exact_delta(self.delta), *self.size_of(sums), others)
         return self.prepared(sums, tuning, budget)
@@ -288,18 +333,21 @@ class MomentsMethod(SumsParameters, Fitter):
         """
         return PreparedMoments(self, sums, tuning, budget)
 
-    def _private_parts(self, metadata: Metadata, design: Design) -> list[str]:
+    def _private_parts(self, metadata: Metadata, design: Design) -> dict[str, Fraction]:
+        """The share of epsilon of each private estimate before the moments, in their order."""
+        of_target = self.shares_of_target(metadata, design.target)
         is_private = {
             "bounds": bool(sides_of(metadata, design.columns)),
-            "y_bound": self.y_bound == "private",
+            "y_center": "y_center" in of_target,
+            "y_bound": "y_bound" in of_target,
             "clipped": self.count_clipped,
         }
-        return [name for name in TUNING_SHARES if is_private[name]]
+        return {name: of_target.get(name, share) for name, share in TUNING_SHARES.items() if is_private[name]}
 
     def _tuning(self, metadata: Metadata, sums: NoisySums, budget: dict[str, Fraction]) -> Tuning:
         # The exponential mechanism: it costs an eighth of epsilon^2 beside Gaussian noise (privacy specification 7.1).
         setting = Setting(sums.design, ModelSpace.plan(sums.design.candidates[:1]), 1.0, self.fit_intercept)
-        bound = None if self.y_bound == "private" else self.y_bound
+        center, bound = self._public_level
         level = self._clip_level(metadata, sums)
         most = self._most_clipped(metadata, sums) if self.tells_slopes else None
         return Tuning(
@@ -309,7 +357,7 @@ class MomentsMethod(SumsParameters, Fitter):
             "exponential",
             budget,
             exact_epsilon(self.epsilon) - sum(budget.values(), Fraction(0)),
-            self.y_center,
+            center,
             bound,
             1.0,
             level,
@@ -344,7 +392,7 @@ class MomentsMethod(SumsParameters, Fitter):
         level = clip_level(noise, self._n_guess(metadata), 1.0 / max(len(sums.columns) - 1, 1))
         return min(exact(level, "y_quantile"), Fraction(99, 100))
 
-    def shares(self, relation: NeighboringRelation, sums: NoisySums, pure: bool) -> Shares4:
+    def shares(self, relation: NeighboringRelation, sums: NoisySums) -> Shares4:
         """Return how the budget inside the moments is split.
 
         Parameters
@@ -353,16 +401,13 @@ class MomentsMethod(SumsParameters, Fitter):
             Of the metadata.
         sums : NoisySums
             The sums.
-        pure : bool
-            Whether the noise is Laplace's, for which nothing is free.
 
         Returns
         -------
         tuple of Fraction
             Of X'y, X'X, y'y and the number of rows.
         """
-        # Laplace noise adds up what the blocks change by, whatever the relation: nothing is free.
-        replaces = relation is NeighboringRelation.REPLACE_ONE and not pure
+        replaces = relation is NeighboringRelation.REPLACE_ONE
         name: Literal["replace_one", "add_or_remove_one"] = "replace_one" if replaces else "add_or_remove_one"
         public = not sums.noisy_entries.any()
         shares = coefficient_shares(name) if self.purpose == "coefficients" else selection_shares(name, public)
@@ -398,14 +443,16 @@ class PreparedMoments(Preparation):
         events: tuple[Event, ...] = (*(part.event for part in tuning.parts), self.whole.event())
         self.event = events[0] if len(events) == 1 else ComposedEvent(events)
         self.delta = exact_delta(method.delta)
-        self.estimates = sums.estimates(method.shares(metadata.neighboring, sums, budget.rho is None))
+        self.estimates = sums.estimates(method.shares(metadata.neighboring, sums))
         self._check_scales()
         self.noise = self.estimates[0].noise(self.budget, CLAIM)
         self.steps = (*(part.record() for part in tuning.parts), *self._moments_steps())
         self.parameters = {
             **method.model_dump(mode="json", exclude_none=True, by_alias=True),
-            "y_bound": method.y_bound or design.unit_bound or design.bound,
-            "y_center": design.center,
+            "y_bound": "private"
+            if "y_bound" in tuning.budget
+            else method._public_level[1] or design.unit_bound or design.bound,
+            "y_center": "private" if "y_center" in tuning.budget else design.center,
         }
         self.public, self.not_protected = tuple(public_columns(metadata, design)), not_protected(metadata)
 
@@ -460,6 +507,7 @@ class PreparedMoments(Preparation):
         """
         tuned, sums, record = self._drawn(table, rng, progress)
         record = self._with_later_passes(record, tuned, sums, table, rng)
+        record = self.method.divided(record, rng)
         answers = self.method.outcome(record, self.sums.design.candidates)
         return Outcome(noise=self.noise, steps=(*tuned.steps, *self._moments_steps()), moments=record, **answers)
 

@@ -1,6 +1,5 @@
 """Second moments of a design, released once with additive noise: which sums, at which sensitivity, in which record."""
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -18,13 +17,13 @@ from discreet.kernels.moments.moments import GRID
 from discreet.kernels.rows.unit_rows import CONSTANT
 from discreet.kernels.sufficient_statistics.gram import NoisyGram
 from discreet.mechanisms.rng import Source
-from discreet.methods.base.noise_budget import NoiseBudget, PrivateEstimate
+from discreet.methods.base.noise_budget import NoiseBudget, PrivateEstimate, drawn_together
 from discreet.release import MomentsRecord
 from discreet.typing import Bools, Integers
 
 CLAIM = "methods/moments/noisy_moments.privacy.md"
 BLOCKS = ("X'y", "diagonal of X'X", "X'X", "y'y", "rows")
-Sensitivity = tuple[Fraction, Fraction, str]
+Sensitivity = tuple[Fraction, str]
 
 
 @dataclass(frozen=True)
@@ -105,6 +104,11 @@ class NoisySums:
         n_numbers = len(self.columns) * (len(self.columns) + 3) // 2 + 2
         return n_numbers, int(GRID**2 * min(1, self._squared_norm() or 1) / 2)
 
+    @property
+    def _n_numbers(self) -> int:
+        """How many numbers are released, in one draw."""
+        return len(self.columns) + int(np.triu(self.noisy_entries).sum()) + 1 + int(self.count_is_noisy)
+
     # ---- at which sensitivity
 
     def estimates(self, shares: tuple[Fraction, Fraction, Fraction, Fraction]) -> tuple[PrivateEstimate, ...]:
@@ -114,10 +118,9 @@ class NoisySums:
         """
         replaces = self.design.metadata.neighboring is NeighboringRelation.REPLACE_ONE
         m = self._squared_norm()
-        # Squared l2 and l1 sensitivity of each block in scaled units, the former's root in words.
-        l1 = m if not self.design.is_weighted else _root_up(m * len(self.columns))
-        of_xty = (4 * m, 2 * l1, "2 sqrt(m)") if replaces else (m, l1, "sqrt(m)")
-        of_one = (Fraction(1), Fraction(1), "1")
+        # Squared l2 sensitivity of each block in scaled units, its root in words.
+        of_xty = (4 * m, "2 sqrt(m)") if replaces else (m, "sqrt(m)")
+        of_one = (Fraction(1), "1")
         diagonal, beside = self._gram_sensitivity(m, replaces)
         sensitivities = (of_xty, diagonal, beside, of_one, of_one)
         off_diagonal = bool(np.triu(self.noisy_entries, 1).any())
@@ -126,26 +129,23 @@ class NoisySums:
         c, unit = self.design.metadata.rows_per_unit, GRID * GRID
         return tuple(
             PrivateEstimate(
-                name, l2 * (c * unit) ** 2, l1 * c * unit, share, unit, f"{c} x {formula}" if c > 1 else formula
+                name, l2 * (c * unit) ** 2, share, unit, f"{c} x {formula}" if c > 1 else formula, self._n_numbers
             )
-            for name, (l2, l1, formula), share, is_noisy in zip(BLOCKS, sensitivities, parts, has_noise, strict=True)
+            for name, (l2, formula), share, is_noisy in zip(BLOCKS, sensitivities, parts, has_noise, strict=True)
             if is_noisy
         )
 
     def _gram_sensitivity(self, m: Fraction, replaces: bool) -> tuple[Sensitivity, Sensitivity]:
-        """Return squared l2, l1 and the l2 in words, of the diagonal of X'X and of the rest."""
+        """Return the squared l2 sensitivity, and its root in words, of the diagonal of X'X and of the rest."""
         n_constants = 1 if self.fit_intercept else 0
         if self.design.is_weighted:
-            l1 = m * (len(self.columns) + 1) / 2 * (2 if replaces else 1)
             # |dG|_F^2 counts each off-diagonal change twice: noise sqrt(2) larger on the diagonal weighs by that norm.
             factor, formula = (2, "sqrt(2) m") if replaces else (1, "m")
-            return (factor * m * m, l1, formula), (factor * m * m / 2, l1, f"{formula} / sqrt(2)")
+            return (factor * m * m, formula), (factor * m * m / 2, f"{formula} / sqrt(2)")
         if replaces:
-            groups = sum(width > 1 for width in self.design.widths)
-            l1 = m * (m - 1) + len(self.design.widths) + groups
-            return (2 * m * m, l1, "sqrt(2) m"), (m * m, l1, "m")
+            return (2 * m * m, "sqrt(2) m"), (m * m, "m")
         # A row of a box, added or removed: equal noise, as the diagonal's squares add up to m and not m^2.
-        triangle = (m * (m + 1) / 2 - n_constants, m * (m + 1) / 2 - n_constants, "sqrt(m (m + 1) / 2)")
+        triangle = (m * (m + 1) / 2 - n_constants, "sqrt(m (m + 1) / 2)")
         return triangle, triangle
 
     def _squared_norm(self) -> Fraction:
@@ -168,31 +168,25 @@ class NoisySums:
 
         Shapes: moments (n_columns, n_columns).
         """
-        by_name = {estimate.name: estimate for estimate in estimates}
-
-        def with_noise(name: str, values: list[int]) -> tuple[list[int], float]:
-            return by_name[name].draw(values, budget, rng), by_name[name].variance(budget)
-
         at = np.array(self.columns)
-        xty, xty_variance = with_noise("X'y", [int(v) for v in moments[at, -1]])
-        yty, yty_variance = with_noise("y'y", [int(moments[-1, -1])])
+        places = {BLOCKS[1]: np.diag(np.diagonal(self.noisy_entries)), BLOCKS[2]: np.triu(self.noisy_entries, 1)}
+        pairs = {name: np.argwhere(entries) for name, entries in places.items()}
+        exact_sums = {BLOCKS[0]: moments[at, -1], BLOCKS[3]: moments[-1:, -1], BLOCKS[4]: moments[:1, 0]}
+        exact_sums |= {name: moments[at[entries[:, 0]], at[entries[:, 1]]] for name, entries in pairs.items()}
+        drawn = drawn_together(estimates, {name: sums.tolist() for name, sums in exact_sums.items()}, budget, rng)
+        variances = {estimate.name: estimate.variance(budget) for estimate in estimates}
         n_rows, n_variance = float(self.design.metadata.n_rows or 0), 0.0
         if self.count_is_noisy:
-            counted, variance = with_noise("rows", [int(moments[0, 0])])
-            n_rows, n_variance = max(counted[0] / GRID**2, 1.0), variance / GRID**4
+            n_rows, n_variance = max(drawn[BLOCKS[4]][0] / GRID**2, 1.0), variances[BLOCKS[4]] / GRID**4
         gram, gram_variance = self._public_gram(n_rows, n_variance)
-        for name, places in (
-            (BLOCKS[1], np.diag(np.diagonal(self.noisy_entries))),
-            (BLOCKS[2], np.triu(self.noisy_entries, 1)),
-        ):
-            pairs = np.argwhere(places)
-            noisy, variance = (
-                with_noise(name, [int(moments[at[i], at[j]]) for i, j in pairs]) if len(pairs) else ([], 0.0)
-            )
-            for (i, j), value in zip(pairs, noisy, strict=True):
+        for name, entries in pairs.items():
+            for (i, j), value in zip(entries, drawn.get(name, []), strict=True):
                 gram[i][j] = gram[j][i] = value
-                gram_variance[i][j] = gram_variance[j][i] = variance
-        return self._record(gram, xty, yty[0], gram_variance, xty_variance, yty_variance, n_rows, n_variance)
+                gram_variance[i][j] = gram_variance[j][i] = variances[name]
+        xty, yty = drawn[BLOCKS[0]], drawn[BLOCKS[3]][0]
+        return self._record(
+            gram, xty, yty, gram_variance, variances[BLOCKS[0]], variances[BLOCKS[3]], n_rows, n_variance
+        )
 
     def _public_gram(self, n_rows: float, n_variance: float) -> tuple[list[list[int]], list[list[float]]]:
         """Return what is declared of X'X, and how far the table's own sums may lie from it, as a variance."""
@@ -329,9 +323,3 @@ def noisy_gram(record: MomentsRecord) -> NoisyGram:
 
 def _trace(gram: list[list[int]]) -> int:
     return sum(row[j] for j, row in enumerate(gram))
-
-
-def _root_up(value: Fraction) -> Fraction:
-    """A rational number no smaller than the square root."""
-    scale = 10**12
-    return Fraction(math.isqrt(math.ceil(value * scale * scale)) + 1, scale)

@@ -15,7 +15,7 @@ from discreet.kernels.sufficient_statistics.regression import NoisyMatrix, Noisy
 from discreet.kernels.sufficient_statistics.shares import Relation, Shares, cost
 from discreet.kernels.sufficient_statistics.whitening import Whitening, unit_norm
 from discreet.mechanisms.rng import Source
-from discreet.methods.base.noise_budget import NoiseBudget, PrivateEstimate
+from discreet.methods.base.noise_budget import NoiseBudget, PrivateEstimate, drawn_together
 from discreet.release import MomentsRecord, WhitenedRecord
 from discreet.typing import Cells, Floats, Integers, Words
 
@@ -53,7 +53,7 @@ class WhitenedSums:
         p = len(self.columns)
         return p * (p + 1) + p + 1
 
-    def estimates(self, pure: bool) -> tuple[PrivateEstimate, ...]:
+    def estimates(self) -> tuple[PrivateEstimate, ...]:
         """Return the blocks with their sensitivities: X'r, X'X in two, r'r, and the squared scores in two.
 
         Claim: ``noisy_moments.privacy.md``. Source: privacy specification 6.1, with rows in the unit ball.
@@ -61,30 +61,29 @@ class WhitenedSums:
         metadata, p = self.design.metadata, len(self.columns)
         replaces = metadata.neighboring is NeighboringRelation.REPLACE_ONE
         c, factor, half = metadata.rows_per_unit, 2 if replaces else 1, Fraction(1, 2)
+        n_numbers = p + 1 + p * (p + 1) // 2 * (2 if self.robust else 1)
         # A row has |z| <= 1 and |r| <= 1. Noise sqrt(2) larger on the diagonal weighs a matrix by its Frobenius norm,
         # of zz' at most 1, of zz' - ww' at most sqrt(2).
-        root_p = _root_up(p)
-        triangle = factor * Fraction(p + 1, 2)  # sum of |z_i z_j| over i <= j
-        vector = (Fraction(factor**2), factor * root_p, f"{factor}")
-        matrix = (Fraction(factor), triangle, "sqrt(2)" if replaces else "1")
-        single = (Fraction(1), Fraction(1), "1")
-        scores = (matrix[0], matrix[1], f"{matrix[2]} of scores")
-        blocks = [("X'r", *vector, c), ("diagonal of X'X", *matrix, c), ("X'X", matrix[0] * half, *matrix[1:], c)]
+        vector = (Fraction(factor**2), f"{factor}")
+        matrix = (Fraction(factor), "sqrt(2)" if replaces else "1")
+        single = (Fraction(1), "1")
+        scores = (matrix[0], f"{matrix[1]} of scores")
+        blocks = [("X'r", *vector, c), ("diagonal of X'X", *matrix, c), ("X'X", matrix[0] * half, matrix[1], c)]
         blocks += [("r'r", *single, c)]
         if self.robust:  # a unit's summed scores are cut to norm 1, whatever its rows are
-            blocks += [("diagonal of scores", *scores, 1), ("scores", scores[0] * half, *scores[1:], 1)]
-        shares = self._shares("replace_one" if replaces and not pure else "add_or_remove_one")
+            blocks += [("diagonal of scores", *scores, 1), ("scores", scores[0] * half, scores[1], 1)]
+        shares = self._shares("replace_one" if replaces else "add_or_remove_one")
         unit = GRID * GRID
         return tuple(
             PrivateEstimate(
                 name,
                 l2 * (times * unit) ** 2,
-                l1 * times * unit,
                 share,
                 unit,
                 formula if times == 1 else f"{c} x {formula}",
+                n_numbers,
             )
-            for (name, l2, l1, formula, times), share in zip(blocks, shares, strict=True)
+            for (name, l2, formula, times), share in zip(blocks, shares, strict=True)
         )
 
     def _shares(self, relation: Relation) -> tuple[Fraction, ...]:
@@ -114,7 +113,6 @@ class WhitenedSums:
     ) -> WhitenedRecord:
         """Add the noise to the exact sums; the result may be released. `places`: among the moments' columns."""
         p = len(self.columns)
-        drawn, variances = {}, {}
         upper = np.triu_indices(p, 1)
         blocks = {
             "X'r": sums[:p, p],
@@ -124,20 +122,18 @@ class WhitenedSums:
             "diagonal of scores": np.diagonal(sums[p + 2 :, :p]),
             "scores": sums[p + 2 :, :p][upper],
         }
-        for estimate in estimates:
-            values = [int(value) for value in blocks[estimate.name]]
-            drawn[estimate.name] = estimate.draw(values, budget, rng) if values else []
-            variances[estimate.name] = estimate.variance(budget)
+        drawn = drawn_together(estimates, {name: values.tolist() for name, values in blocks.items()}, budget, rng)
+        variances = {estimate.name: estimate.variance(budget) for estimate in estimates}
         return WhitenedRecord(
             places=places,
             matrix=tuple(tuple(float(value) for value in row) for row in whitening.matrix),
             start=tuple(float(value) for value in whitening.start),
             norm=whitening.norm,
             cut=whitening.cut,
-            gram=_symmetric(drawn["diagonal of X'X"], drawn["X'X"]),
+            gram=_symmetric(drawn["diagonal of X'X"], drawn.get("X'X", [])),
             xty=tuple(drawn["X'r"]),
             yty=drawn["r'r"][0],
-            scores=_symmetric(drawn["diagonal of scores"], drawn["scores"]) if self.robust else None,
+            scores=_symmetric(drawn["diagonal of scores"], drawn.get("scores", [])) if self.robust else None,
             scores_unit=unit_norm(self.design.metadata.rows_per_unit),
             gram_variance=variances["diagonal of X'X"],
             xty_variance=variances["X'r"],
@@ -201,8 +197,3 @@ def _symmetric(diagonal: list[int], upper: list[int]) -> tuple[tuple[int, ...], 
     for i, j, value in zip(*(places.tolist() for places in np.triu_indices(p, 1)), upper, strict=True):
         full[i][j] = full[j][i] = value
     return tuple(tuple(row) for row in full)
-
-
-def _root_up(value: int) -> Fraction:
-    """A rational number no smaller than the square root."""
-    return Fraction(int(np.ceil(np.sqrt(value) * 10**9)) + 1, 10**9)

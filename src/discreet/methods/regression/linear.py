@@ -156,7 +156,7 @@ class PreparedLinear(PreparedMoments):
         answers = MomentAnswers(record)
         places = answers.places
         second = WhitenedSums(sums.design, tuple(sums.columns[j] for j in places), self.method.robust)
-        estimates = second.estimates(self.whole.rho is None)
+        estimates = second.estimates()
         units = [record.constant if record.owners[j] is None else 1.0 for j in places]
         row_map = whitening(
             *answers.pilot(), units, *(self._sd(estimates, name) for name in ("X'r", "diagonal of X'X"))
@@ -172,7 +172,7 @@ class PreparedLinear(PreparedMoments):
     def _check_scales(self) -> None:
         """Refuse noise of either pass that does not fit in 64 bits."""
         super()._check_scales()
-        second = WhitenedSums(self.sums.design, self.sums.columns, self.method.robust).estimates(self.whole.rho is None)
+        second = WhitenedSums(self.sums.design, self.sums.columns, self.method.robust).estimates()
         check_scale(max(estimate.scale(self.second_budget) for estimate in second))
         least = self.whole.part(1 - PILOT - SHARE_OF_MEDIAN)
         check_scale(max(estimate.scale(least) for estimate in self.estimates))

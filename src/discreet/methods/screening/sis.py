@@ -133,12 +133,14 @@ class IndependenceScreening(IndependenceParameters, Screening):
         return PreparedScreening(self, design, units)
 
     def buys_center(self, design: ScoreDesign) -> bool:
-        """Tell whether the target's center is estimated.
+        """Tell whether the target's center is estimated, and with it the number of rows where that is private.
 
-        Halves are equally large, so that what is taken off the target changes no score: it only says where a target of
-        many values saturates.
+        Halves are equally large, so that what is taken off the target changes no score of a median split: there the
+        center only says where a target of many values saturates.
         """
-        return self.y_center == "private" and not (self.median_split and has_two_values(design))
+        needs_rows = self.n_features_to_select == "auto" and self.number_of_rows(design.metadata) is None
+        is_idle = self.median_split and has_two_values(design) and not needs_rows
+        return self.y_center == "private" and not is_idle
 
 
 def has_two_values(design: ScoreDesign) -> bool:

@@ -1,6 +1,5 @@
 """How much noise constrained scores need: their sensitivities, and what computing adds to them."""
 
-import math
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -109,12 +108,6 @@ class Calibration:
         """What the solver's gap and rounding, the penalty's too, add to the range sensitivity (Theorem 2)."""
         rounding = self.sensitivity.rounding + self.penalty * self.n_candidates / 2**51
         return 2 * self.tolerance + 2 * rounding
-
-
-def noise_penalty(scale: Fraction, n_units: int) -> Fraction:
-    """Return the penalty under which noise alone selects half a column on average."""
-    # Gumbel noise: P(logistic > log(2 d)) = 1 / (1 + 2 d) for each of d columns without effect.
-    return scale * Fraction(math.log(2 * max(n_units, 1)))
 
 
 def bounded_penalty(penalty: Fraction) -> Fraction:

@@ -25,9 +25,8 @@ from discreet.methods.subset_selection.calibration import (
     Calibration,
     Sensitivity,
     bounded_penalty,
-    noise_penalty,
 )
-from discreet.methods.subset_selection.penalty import covering_penalty
+from discreet.methods.subset_selection.penalty import covering_penalty, default_max_false, noise_penalty
 from discreet.methods.subset_selection.setting import Setting
 from discreet.methods.subset_selection.subset_regression import (
     PreparedSelection,
@@ -35,6 +34,7 @@ from discreet.methods.subset_selection.subset_regression import (
     events_of,
     largest_target,
 )
+from discreet.methods.subset_selection.target_scale import TYPICAL_ROWS
 from discreet.methods.subset_selection.tuning import Tuned, Tuning, estimate_privately
 from discreet.parameters.ranges import MAX_ROWS
 from discreet.parameters.subset_selection import LeastSquaresParameters
@@ -84,25 +84,35 @@ class PenalizedLeastSquares(LeastSquaresParameters, SubsetSelection):
                 "say where sigma^2 comes from. Give phi."
             )
         setting = self.setting(metadata, target, candidates)
-        tuning = self.tuning(metadata, setting)
+        needs_rows = self.model_penalty == "auto" and self.max_false is None and not self.as_published
+        tuning = self.tuning(metadata, setting, n_rows=needs_rows)
         if not self.as_published and self._estimates_variance(setting, tuning):
-            tuning = self.tuning(metadata, setting, variance=True)
+            tuning = self.tuning(metadata, setting, n_rows=True, variance=True)
         return PreparedLeastSquares(self, setting, tuning)
 
     def _estimates_variance(self, setting: Setting, tuning: Tuning) -> bool:
         """Whether sampling can matter beside the noise: sigma^2 is hardly above r^2 / 4 (a public rule)."""
         if self.model_penalty != "auto" or tuning.n_public is None:
             return self.model_penalty in ("aic", "bic")
-        scale = Sensitivity.of(setting.design, setting.ratio).range / tuning.remaining
-        return math.log(tuning.n_public) / 4.0 >= 0.5 * float(noise_penalty(scale, setting.n_units))
+        scale = float(Sensitivity.of(setting.design, setting.ratio).range / tuning.remaining)
+        max_false = self.max_false or default_max_false(scale, tuning.n_public)
+        noise = noise_penalty(scale, setting.n_units, max_false)
+        return math.log(tuning.n_public) * self._likely_variance(tuning) >= 0.5 * noise
 
-    def penalty(self, setting: Setting, scale: Fraction, sigma2: float | None, n_rows: int) -> Fraction:
+    @staticmethod
+    def _likely_variance(tuning: Tuning) -> float:
+        """Of a residual, in squared target bounds: a bound that is typical of the target has more of it inside."""
+        return 0.5 if "y_bound" in tuning.budget else 0.25
+
+    def penalty(self, setting: Setting, tuning: Tuning, scale: Fraction, sigma2: float | None, n_rows: int) -> Fraction:
         """Return phi in squared target bounds.
 
         Parameters
         ----------
         setting : Setting
             Whose target bound is the unit.
+        tuning : Tuning
+            The private estimates before the choice.
         scale : Fraction
             Of the selection's noise.
         sigma2 : float or None
@@ -117,11 +127,11 @@ class PenalizedLeastSquares(LeastSquaresParameters, SubsetSelection):
         """
         if isinstance(self.model_penalty, float):
             return exact(self.model_penalty, "model_penalty") / exact(setting.design.bound, "y_bound") ** 2
-        if sigma2 is None:
-            return noise_penalty(scale, setting.n_units)
         if self.model_penalty == "auto":
-            return Fraction(covering_penalty(sigma2, float(scale), setting.n_units, n_rows))
-        return Fraction(sigma2 * (2.0 if self.model_penalty == "aic" else math.log(max(n_rows, 2))))
+            variance = sigma2 if sigma2 is not None else self._likely_variance(tuning)
+            max_false = self.max_false or default_max_false(float(scale), n_rows)
+            return Fraction(covering_penalty(variance, float(scale), setting.n_units, n_rows, max_false))
+        return Fraction((sigma2 or 0.0) * (2.0 if self.model_penalty == "aic" else math.log(max(n_rows, 2))))
 
 
 class PreparedLeastSquares(PreparedSelection):
@@ -142,15 +152,16 @@ class PreparedLeastSquares(PreparedSelection):
         self.method = method
         # As it will be, or with the most noise and penalty that the estimates before it can lead to.
         variance = 1.0 if "sigma2" in tuning.budget else None
-        self.calibration = self._calibrated(setting, variance, MAX_ROWS)
-        if not tuning.budget:
+        fixed = not tuning.budget.keys() - {"y_center"}
+        most_rows = MAX_ROWS if "n_rows" in tuning.budget else TYPICAL_ROWS
+        self.calibration = self._calibrated(setting, variance, tuning.n_public or most_rows)
+        if fixed:
             bounded_penalty(self.calibration.penalty)
         selection = SelectionEvent(self.calibration.epsilon, self.calibration.noise)
         parts = tuning.parts
         self.event: Event | None = None if method.as_published else events_of(*(p.event for p in parts), selection)
         self.noise = self._noise(setting, self.calibration)
         self.steps = (*(part.record() for part in parts), self.selection_record(self.noise)) if parts else ()
-        fixed = not tuning.budget.keys() - {"n_rows"}
         unit = setting.design.bound**2
         named = isinstance(method.model_penalty, str)
         self.parameters = self._common_parameters(
@@ -238,7 +249,7 @@ class PreparedLeastSquares(PreparedSelection):
         if not self.tuning.budget:
             return self.noise
         sigma2 = variance if "sigma2" in self.tuning.budget else None
-        return self._noise(self.setting, self._calibrated(self.setting, sigma2, self.tuning.n_public or 2))
+        return self._noise(self.setting, self._calibrated(self.setting, sigma2, self.tuning.n_public or TYPICAL_ROWS))
 
     def selection_record(self, noise: NoiseRecord) -> StepRecord:
         """Return the choice of the model as a step.
@@ -268,13 +279,13 @@ class PreparedLeastSquares(PreparedSelection):
         return self.setting.problem(moments, float(self.calibration.tolerance))
 
     def _tuned(self, tuned: Tuned) -> Calibration:
-        return self._calibrated(tuned.setting, tuned.sigma2, tuned.n_rows or 2)
+        return self._calibrated(tuned.setting, tuned.sigma2, tuned.n_rows or TYPICAL_ROWS)
 
     def _calibrated(self, setting: Setting, sigma2: float | None, n_rows: int) -> Calibration:
         """The noise of the choice, from public facts and from what was released before it."""
         sensitivity = Sensitivity.of(setting.design, setting.ratio)
         epsilon = self.tuning.remaining if not self.method.as_published else exact_epsilon(self.method.epsilon)
-        penalty = self.method.penalty(setting, sensitivity.range / epsilon, sigma2, n_rows)
+        penalty = self.method.penalty(setting, self.tuning, sensitivity.range / epsilon, sigma2, n_rows)
         if self.tuning.budget:  # after a private estimate nothing is refused; above this it is infinite
             penalty = min(penalty, Fraction(MAX_PENALTY))
         return Calibration.of(setting.design, sensitivity, epsilon, self.method.noise_law, penalty)

@@ -23,7 +23,7 @@ from discreet.mechanisms.selection import noisy_min
 from discreet.methods.base.method import Outcome, Progress
 from discreet.methods.base.request_facts import models_progress, rows_progress
 from discreet.methods.subset_selection.calibration import Sensitivity
-from discreet.methods.subset_selection.penalty import covering_penalty
+from discreet.methods.subset_selection.penalty import covering_penalty, default_max_false
 from discreet.methods.subset_selection.setting import Setting
 from discreet.methods.subset_selection.subset_regression import (
     PreparedSelection,
@@ -174,7 +174,8 @@ class ProfileLikelihood(LikelihoodParameters, SubsetSelection):
             penalty = exact(self.model_penalty, "model_penalty")
         elif self.model_penalty == "auto":
             likely = float(min(scale, Fraction(10**12)))
-            penalty = Fraction(covering_penalty(1.0, likely, n_units, n_rows))
+            max_false = self.max_false or default_max_false(likely, n_rows)
+            penalty = Fraction(covering_penalty(1.0, likely, n_units, n_rows, max_false))
         else:
             penalty = Fraction(2.0 if self.model_penalty == "aic" else math.log(max(n_rows, 2)))
         return min(penalty, Fraction(MAX_PENALTY))

@@ -21,6 +21,7 @@ from discreet.methods.base.private_bounds import sides_of, widest
 from discreet.methods.base.request_facts import check_ratio, not_protected, public_columns
 from discreet.methods.subset_selection.model_space import ModelSpace
 from discreet.methods.subset_selection.setting import Setting
+from discreet.methods.subset_selection.target_scale import target_shares
 from discreet.methods.subset_selection.tuning import Y_QUANTILE, Tuning, split
 from discreet.parameters.subset_selection import SHARES, SubsetParameters
 from discreet.release import NoiseRecord, StepRecord
@@ -41,9 +42,14 @@ class SubsetSelection(SubsetParameters, Method):
     def _what_goes_together(self) -> Self:
         if self.l1_grid is not None and self.l1_radius != "private":
             raise ValueError('l1_grid must come with l1_radius="private": it lists what R may be.')
-        if self.y_quantile is not None and self.y_bound != "private":
+        if self.y_quantile is not None and self.y_bound not in ("private", None):
             raise ValueError('y_quantile must come with y_bound="private": it is the quantile that is estimated.')
-        if self.as_published and "private" in (self.l1_radius, self.y_bound):
+        for name in {"y_center", "y_bound"} & (self.shares or {}).keys():
+            if getattr(self, name) not in ("private", None):
+                raise ValueError(f'shares of {name} must come with {name}="private": nothing is estimated otherwise.')
+        if self.max_false is not None and self.model_penalty != "auto":
+            raise ValueError("max_false must come with model_penalty=auto: another penalty has a chance of its own.")
+        if self.as_published and "private" in (self.l1_radius, self.y_bound, self.y_center):
             raise ValueError("as_published must have public parameters: the paper estimates none privately.")
         return self
 
@@ -56,14 +62,18 @@ class SubsetSelection(SubsetParameters, Method):
         """Return the number of rows that formulas may use: the public one, else the guess `n0`."""
         return metadata.n_rows if metadata.n_rows is not None else self.n0
 
+    @property
+    def _public_center(self) -> float | None:
+        return self.y_center if isinstance(self.y_center, float) else None
+
     def setting(
         self, metadata: Metadata, target: str, candidates: Sequence[str] | None, one_by_one: bool = False
     ) -> Setting:
         """Return design, models and radius, their names, sizes and bounds checked; private bounds are the widest
         possible.
         """
-        center = 0.0 if self.as_published and self.y_center is None else self.y_center
-        bound = None if self.y_bound == "private" else self.y_bound
+        center = 0.0 if self.as_published and self.y_center is None else self._public_center
+        bound = self.y_bound if isinstance(self.y_bound, float) else None
         design = Design.plan(widest(metadata), target, candidates, center, bound)
         if self.as_published and sides_of(metadata, design.columns):
             raise InvalidParameterError("as_published must have public bounds: the paper estimates none privately.")
@@ -73,23 +83,39 @@ class SubsetSelection(SubsetParameters, Method):
         if self.l1_radius == "private":
             radius = max(self.l1_grid) if self.l1_grid is not None else 8.0 * design.bound
         else:
-            radius = self.l1_radius if self.l1_radius is not None else 2.0 * design.bound
+            ratio = self._default_ratio(metadata, target)
+            radius = self.l1_radius if self.l1_radius is not None else ratio * design.bound
         for stated in (radius, *(self.l1_grid or ())):
             check_ratio("l1_radius", stated, "y_bound", design.bound)
         return Setting(design, space, radius, self.fit_intercept and not self.as_published)
 
-    def tuning(self, metadata: Metadata, setting: Setting, variance: bool = False) -> Tuning:
-        """Plan the private estimates before the selection: their privacy costs and noise."""
+    def _shares_of_target(self, metadata: Metadata, target: str) -> dict[str, Fraction]:
+        """Share of epsilon of each private estimate of the target."""
+        asked = {"y_center": self.y_center, "y_bound": self.y_bound}
+        shared = {*(self.shares or {}), *(["y_bound"] if self.y_quantile is not None else [])}
+        asked = {name: "private" if value is None and name in shared else value for name, value in asked.items()}
+        n_rows = self.number_of_rows(metadata)
+        return target_shares({} if self.as_published else asked, metadata, target, n_rows, self.epsilon)
+
+    def _default_ratio(self, metadata: Metadata, target: str) -> float:
+        """R / r: less where r is a typical deviation of the target, that of a model's predictions too."""
+        return 1.5 if "y_bound" in self._shares_of_target(metadata, target) else 2.0
+
+    def tuning(self, metadata: Metadata, setting: Setting, n_rows: bool = False, variance: bool = False) -> Tuning:
+        """Plan the private estimates before the selection, of rows where they must be known: cost and noise."""
         n_public = self.number_of_rows(metadata)
+        of_target = self._shares_of_target(metadata, setting.design.target)
         is_private = {
             "bounds": bool(sides_of(metadata, setting.design.columns)),
-            "y_bound": self.y_bound == "private",
-            "n_rows": variance and n_public is None,
+            "y_center": "y_center" in of_target,
+            "y_bound": "y_bound" in of_target,
+            "n_rows": n_rows and n_public is None,
             "l1_radius": self.l1_radius == "private",
             "sigma2": variance,
         }
         epsilon = exact_epsilon(self.epsilon)
-        budget = split(epsilon, [name for name in SHARES if is_private[name]], self.shares)
+        shares = {name: float(share) for name, share in of_target.items()} | dict(self.shares or {})
+        budget = split(epsilon, [name for name in SHARES if is_private[name]], shares)
         return Tuning(
             metadata,
             setting,
@@ -97,8 +123,8 @@ class SubsetSelection(SubsetParameters, Method):
             self.mechanism,
             budget,
             epsilon - sum(budget.values(), Fraction(0)),
-            self.y_center,
-            None if self.y_bound == "private" else self.y_bound,
+            self._public_center,
+            self.y_bound if isinstance(self.y_bound, float) else None,
             None if self.l1_radius == "private" else self.l1_radius,
             exact(self.y_quantile if self.y_quantile is not None else Y_QUANTILE, "y_quantile"),
             self.l1_grid,
@@ -136,12 +162,16 @@ class PreparedSelection(Preparation):
         budget, private_bounds = self.tuning.budget, bool(sides_of(self.tuning.metadata, (self.target,)))
         follows = "y_bound" in budget or private_bounds  # r is private, or follows from private bounds
         center = self._parameters.get("y_center", self.design.center)
+        if "y_center" in budget or (private_bounds and "y_center" not in self._parameters):
+            center = "private"
         return {
             **self._parameters,
-            "l1_radius": self._parameters.get("l1_radius", "2 r" if follows else self.radius),
+            "l1_radius": self._parameters.get(
+                "l1_radius", f"{float(self.setting.ratio):g} r" if follows else self.radius
+            ),
             "model_penalty": penalty,
-            "y_bound": self._parameters.get("y_bound", "private" if private_bounds else self.design.bound),
-            "y_center": "private" if private_bounds and "y_center" not in self._parameters else center,
+            "y_bound": self._parameters.get("y_bound", "private" if follows else self.design.bound),
+            "y_center": center,
             "fit_intercept": self.setting.intercept,
             "n_candidates": self.space.n_models,
         }

@@ -1,4 +1,4 @@
-"""Private estimates before a selection: bounds, a clip of the target, a row count, R, a residual variance.
+"""Private estimates before a selection: bounds, center and clip of the target, a row count, R, a residual variance.
 
 Each is made on request only, from its share of epsilon, and released as a step. The noise of a part depends on
 public facts and on earlier parts alone.
@@ -18,7 +18,7 @@ from discreet.accounting.neighbors import NeighboringRelation
 from discreet.data.bound_grid import bound_grid
 from discreet.data.clipped_target import ClippedTarget
 from discreet.data.engine import Table
-from discreet.data.metadata import Metadata
+from discreet.data.metadata import Metadata, NumericColumn, half_width
 from discreet.errors import InvalidParameterError
 from discreet.kernels.moments.moments import GRID
 from discreet.kernels.sufficient_statistics.clip import widening
@@ -32,11 +32,18 @@ from discreet.methods.base.private_bounds import estimate_bounds, sides_of, with
 from discreet.methods.subset_selection.calibration import Sensitivity
 from discreet.methods.subset_selection.setting import Setting
 from discreet.methods.subset_selection.sum_of_squares import noisy_squares, squares_part
+from discreet.methods.subset_selection.target_scale import MEDIAN
 from discreet.parameters.subset_selection import SHARES
 from discreet.release import NoiseRecord, StepRecord
 from discreet.typing import Integers
 
-Y_QUANTILE = 0.95
+Y_QUANTILE = 0.5
+"""Of |y - center|: noise grows with the square of the bound, and a target that is clipped still tells high from low."""
+
+CENTERS = 513
+"""Equally spaced points, from the target's lower to its upper bound, on which its median is sought: an odd number, with
+the middle among them."""
+
 CLIPS = np.unique(np.rint(GRID * np.exp2(np.arange(-192, 1) / 16.0)).astype(np.int64))
 """Bounds of the target that may be chosen, in steps of the public one: 16 an octave, down to 1 / 4096."""
 
@@ -130,7 +137,7 @@ class Tuning:
     remaining : Fraction
         Epsilon of what comes after.
     y_center, y_bound, l1_radius : float or None
-        Public ones, as far as they are given.
+        Public ones, as far as they are given; a center that is estimated is not one.
     y_quantile : Fraction
         Which quantile of |y - y_center| the bound is to be.
     l1_grid : tuple of float or None
@@ -165,6 +172,7 @@ class Tuning:
         """The private estimates, in order; the noise is the largest that it can be."""
         makers: dict[str, Callable[[], list[Part]]] = {
             "bounds": self._bound_parts,
+            "y_center": lambda: [self._center_part()],
             "y_bound": lambda: [self._y_part()],
             "n_rows": lambda: [self._count_part("n_rows", "the number of rows")],
             "l1_radius": lambda: [self._radius_part(self.wide)],
@@ -224,6 +232,9 @@ class Tuning:
         """By what private bounds are made wider: as far as noise forbids to ask for fewer rows beyond them."""
         return 1.0 if self.most_clipped is None else widening(float(self.tail()), self.most_clipped / 2.0)
 
+    def _center_part(self) -> Part:
+        return self._rank_part("y_center", self.budget["y_center"], MEDIAN, CENTERS)
+
     def _y_part(self) -> Part:
         return self._rank_part("y_bound", self.budget["y_bound"], self.y_quantile, len(CLIPS))
 
@@ -279,6 +290,8 @@ class Tuning:
         parts = {part.name: part for part in self.parts}
         if "bounds" in self.budget:
             setting = self._private_bounds(table, rng, parts, steps)
+        if "y_center" in self.budget:
+            setting = self._private_center(setting, table, rng, parts, steps)
         if "y_bound" in self.budget:
             setting = self._private_clip(setting, table, rng, parts, steps)
         moments = table.moments(setting.design, progress)
@@ -310,7 +323,8 @@ class Tuning:
         bound = setting.design.bound
         if "l1_radius" in self.budget:
             return replace(setting, radius=max(self.l1_grid) if self.l1_grid else 8.0 * bound)
-        return replace(setting, radius=self.l1_radius if self.l1_radius is not None else 2.0 * bound)
+        ratio = self.wide.radius / self.wide.design.bound
+        return replace(setting, radius=self.l1_radius if self.l1_radius is not None else ratio * bound)
 
     def _private_bounds(self, table: Table, rng: Source, parts: Mapping[str, Part], steps: list[StepRecord]) -> Setting:
         sides = sides_of(self.metadata, self.wide.design.columns)
@@ -320,6 +334,20 @@ class Tuning:
         steps += [parts[name].record(value) for name, value in bounds.items()]
         design = with_design(self.wide.design, self.metadata, metadata, self.y_center, self.y_bound)
         return self._at_radius(replace(self.wide, design=design))
+
+    def _private_center(
+        self, setting: Setting, table: Table, rng: Source, parts: Mapping[str, Part], steps: list[StepRecord]
+    ) -> Setting:
+        """The median of the target within its bounds; then rows are encoded anew around it, with the bound as it is."""
+        response = setting.design.metadata.declared(self.wide.design.target)
+        middle, half = half_width(response) if isinstance(response, NumericColumn) else (0.0, 1.0)
+        alone = replace(setting.design, candidates=(), center=middle, bound=half, unit_bound=None, row_norm=None)
+        counts = table.map_reduce(alone, _at_centers, np.zeros(CENTERS, dtype=np.int64))
+        law = (self._relation, self.metadata.rows_per_unit, self.budget["y_center"], rng, self.noise)
+        place = noisy_quantile(counts, MEDIAN, *law)
+        center = middle + half * (2 * place - (CENTERS - 1)) / (CENTERS - 1)
+        steps.append(parts["y_center"].record(center))
+        return replace(setting, design=replace(setting.design, center=center))
 
     def _private_clip(
         self, setting: Setting, table: Table, rng: Source, parts: Mapping[str, Part], steps: list[StepRecord]
@@ -384,6 +412,12 @@ class Tuning:
         variance = float(min(max(total / max(n_rows - p, 1), LEAST_VARIANCE), Fraction(1)))
         steps.append(self._variance_part(setting).record(variance * setting.design.bound**2))
         return variance
+
+
+def _at_centers(cells: npt.NDArray[np.int16]) -> Integers:
+    """How many rows have their target nearest to each of the points on which its median is sought."""
+    nearest = ((cells[:, -1].astype(np.int64) + GRID) * (CENTERS - 1) + GRID) // (2 * GRID)
+    return np.bincount(nearest, minlength=CENTERS).astype(np.int64)
 
 
 def estimate_privately(plan: Tuning, table: Table, rng: Source, progress: Callable[[int], None] | None = None) -> Tuned:

@@ -70,6 +70,15 @@ def test_noise_is_shrunk_and_a_mismatch_seen():
     assert shrunk([wrong], [np.zeros((P, P))], slope)[3] == pytest.approx(0.9)
 
 
+def test_what_is_shrunk_away_is_not_known_where_the_curve_is_noise():
+    """Of a curve that has noise of its own a slope is known no better than both; without it it was thought to be."""
+    slope, noise = np.diag([1e-3, 1.0, 2.0, 3.0]) * ROWS, np.full((P, P), 50.0**2)
+    _, errors, _, _ = shrunk([np.zeros((P, P))], [noise], slope, noise)
+    assert errors[0][0, 0] == pytest.approx(50.0**2, rel=0.05)
+    _, too_small, _, _ = shrunk([np.zeros((P, P))], [noise], slope)
+    assert too_small[0][0, 0] < 0.02 * 50.0**2
+
+
 def test_the_line_serves_a_response_of_one_class():
     """Its mean stays where the link can take it."""
     x, _ = rows()

@@ -127,7 +127,7 @@ def test_a_selection_with_estimated_bounds_finds_a_clear_effect():
     prepared = PenalizedLeastSquares(epsilon=20.0, model_penalty=0.0, models=(("a",), ("b",))).prepare(metadata, "y")
     outcome = prepared.run(FrameTable(pa.table(cells), metadata), Source.seeded(0))
     assert outcome.selected == ("a",)
-    assert len(outcome.steps) == 7
+    assert len(outcome.steps) == 9
     assert {(column.lower, column.upper) for column in prepared.public} == {(None, None)}
     assert all("estimated from the rows" in column.source for column in prepared.public)
     assert prepared.parameters["y_bound"] == prepared.parameters["y_center"] == "private"

@@ -12,6 +12,8 @@ from discreet.errors import InvalidParameterError, MetadataError
 from discreet.mechanisms.rng import Source
 from discreet.methods.subset_selection.pcls import PenalizedLeastSquares
 
+PUBLIC = {"y_center": "middle", "y_bound": "furthest"}
+
 
 def metadata(relation="replace_one", rows_per_unit=1, **columns):
     box = {"type": "real", "lower": -1, "upper": 1}
@@ -40,7 +42,8 @@ def omega(r, R):
 def test_noise_is_calibrated_by_the_formula(relation, rows, radius, epsilon):
     """Gamma = c omega or 2 c omega; inflation 2 tau + 2 eta; scale = (Gamma + inflation) / epsilon (1.2, 1.6)."""
     declared = metadata(relation, rows)
-    prepared = PenalizedLeastSquares(epsilon=epsilon, l1_radius=float(radius), model_penalty=0.0).prepare(declared, "y")
+    prepared = PenalizedLeastSquares(epsilon=epsilon, l1_radius=float(radius), model_penalty=0.0, **PUBLIC)
+    prepared = prepared.prepare(declared, "y")
     r = 8  # the middle of -6 .. 10 is 2
     gamma = omega(r, radius) * (2 if relation == "replace_one" else 1) * rows
     both = (r + Fraction(radius)) ** 2
@@ -64,9 +67,10 @@ def test_center_and_bound_set_r():
 
 
 def test_auto_penalty_is_the_stated_multiple_of_the_noise():
-    """log(2 d) scales; a number is taken as it is, in squared units of the target."""
-    auto = PenalizedLeastSquares().prepare(metadata(), "y")
-    assert auto.parameters["model_penalty"] == pytest.approx(np.log(4) * auto.noise.scale, rel=1e-6)
+    """log(d / max_false) scales, at most a half of which is false; a number is in squared units of the target."""
+    for chance, times in ((None, 4), (0.01, 200)):
+        auto = PenalizedLeastSquares(epsilon=0.01, max_false=chance).prepare(metadata(), "y")
+        assert auto.parameters["model_penalty"] == pytest.approx(np.log(times) * auto.noise.scale, rel=1e-3)
     assert PenalizedLeastSquares(model_penalty=7.5).prepare(metadata(), "y").parameters["model_penalty"] == 7.5
     for wrong in (-1.0, float("inf"), 1e300, "cp"):
         with pytest.raises(InvalidParameterError, match="model_penalty"):
@@ -81,7 +85,7 @@ def frame(n=100, seed=0):
 
 def test_a_seeded_run_repeats_itself_and_finds_a_clear_effect():
     """Same words, same outcome; a strong effect at large epsilon comes out, no other."""
-    prepared = PenalizedLeastSquares(epsilon=1000).prepare(metadata(), "y")
+    prepared = PenalizedLeastSquares(epsilon=1000, **PUBLIC).prepare(metadata(), "y")
     table = FrameTable(frame(), metadata())
     outcomes = [prepared.run(table, Source.seeded(7)).selected for _ in range(3)]
     assert outcomes == [("x1",)] * 3
@@ -108,7 +112,7 @@ def test_penalty_and_forced_columns_shape_the_scores():
     moments, masks = table.moments(plain.design), plain.space.masks()
     difference = priced.scores(moments, masks) - plain.scores(moments, masks)
     assert difference == pytest.approx(np.bitwise_count(masks), abs=1e-9)
-    forced = PenalizedLeastSquares(forced=("x2",), epsilon=1000).prepare(declared, "y")
+    forced = PenalizedLeastSquares(forced=("x2",), epsilon=1000, **PUBLIC).prepare(declared, "y")
     assert "x2" in forced.run(table, Source.seeded(0)).selected
 
 

@@ -22,6 +22,7 @@ from discreet.methods.subset_selection import pcls, setting
 from discreet.methods.subset_selection.pcls import PenalizedLeastSquares
 
 N = 300
+PUBLIC = {"y_center": "middle", "y_bound": "furthest"}
 BOX = {"type": "real", "lower": -1, "upper": 1}
 COLUMNS = {"a": BOX, "b": BOX, "c": BOX, "s": {"type": "category", "levels": ["u", "v", "w"]}}
 TARGET = {"type": "real", "lower": 0, "upper": 6}
@@ -50,7 +51,7 @@ class Recorded:
         with monkeypatch.context() as patch:
             patch.setattr(pcls, "noisy_min", self._keep)
             patch.setattr(subset_search, "noisy_min_of_blocks", self._keep_blocks)
-            self.prepared = PenalizedLeastSquares.of(**parameters).prepare(metadata, "y")
+            self.prepared = PenalizedLeastSquares.of(**PUBLIC | parameters).prepare(metadata, "y")
             table = FrameTable(rows(), metadata) if table is None else table
             self.told: list[tuple[str, int, int | None]] = []
             self.outcome = self.prepared.run(table, Source.seeded(0), lambda *event: self.told.append(event))
@@ -135,15 +136,14 @@ def calibration(relation: str, c: int, r: Fraction, R: Fraction, penalty: Fracti
 @pytest.mark.parametrize("relation", ["replace_one", "add_or_remove_one"])
 @pytest.mark.parametrize("c", [1, 7])
 @pytest.mark.parametrize("R", ["0.6", "3", "3.75", "48"])
-@pytest.mark.parametrize("penalty", [None, "0", "4.5"])
+@pytest.mark.parametrize("penalty", ["0", "4.5"])
 def test_noise_is_calibrated_to_the_range_of_the_scores(relation, c, R, penalty, monkeypatch):
     """On both sides of r = R, Gamma, the inflations and the penalty that reach the noise are those of the formulas."""
     metadata = declared(relation, **({"rows_per_unit": c, "unit_id": "id"} if c > 1 else {}))
     table = FrameTable(rows().append_column("id", pa.array(range(N))), metadata)
-    choice = {} if penalty is None else {"model_penalty": float(penalty)}
-    found = Recorded(monkeypatch, metadata, table, l1_radius=float(R), **choice)
+    found = Recorded(monkeypatch, metadata, table, l1_radius=float(R), model_penalty=float(penalty))
     r = Fraction(3)
-    expected = calibration(relation, c, r, Fraction(R), None if penalty is None else Fraction(penalty) / r**2, 4)
+    expected = calibration(relation, c, r, Fraction(R), Fraction(penalty) / r**2, 4)
     assert found.gamma == expected["gamma"] + expected["inflation"]
     assert found.epsilon == 1
     box, unit = found.prepared.noise, float(r) ** 2
@@ -159,9 +159,9 @@ def test_noise_is_calibrated_to_the_range_of_the_scores(relation, c, R, penalty,
 )
 def test_the_automatic_penalty_counts_what_is_free(choice, free, monkeypatch):
     """The logarithm is of twice the number of units that are free to enter, at least one."""
-    found = Recorded(monkeypatch, declared(), epsilon=0.5, **choice)
+    found = Recorded(monkeypatch, declared(), epsilon=0.005, max_false=0.5, **choice)
     expected = calibration("replace_one", 1, Fraction(3), Fraction(6), None, free)
-    assert found.prepared.calibration.penalty == 2 * expected["penalty"]
+    assert float(found.prepared.calibration.penalty) == pytest.approx(200 * float(expected["penalty"]), rel=1e-3)
 
 
 @pytest.mark.parametrize(
@@ -191,14 +191,16 @@ def test_a_score_without_a_certificate_is_never_used(chosen, monkeypatch):
 
     monkeypatch.setattr(subset_search, "score_blocks", loose_blocks)
     monkeypatch.setattr(setting, "constrained_scores", loose)
-    prepared = PenalizedLeastSquares.of(**chosen).prepare(declared(), "y")
+    prepared = PenalizedLeastSquares.of(**chosen, **PUBLIC).prepare(declared(), "y")
     with pytest.raises(ArithmeticError):
         prepared.run(FrameTable(rows(), declared()), Source.seeded(0))
 
 
 def test_the_algorithm_as_published_is_run_to_the_letter(monkeypatch):
     """No constant, no empty model, zero as centre, Laplace noise to the largest |y| observed; and no event."""
-    found = Recorded(monkeypatch, declared(), as_published=True, l1_radius=3.0, model_penalty=0.0, epsilon=2.0)
+    found = Recorded(
+        monkeypatch, declared(), as_published=True, y_center=None, l1_radius=3.0, model_penalty=0.0, epsilon=2.0
+    )
     assert found.prepared.event is None
     assert () not in found.by_model()
     assert len(found.by_model()) == 15
@@ -271,7 +273,7 @@ def test_a_preparation_does_not_know_the_table(tmp_path):
 def test_selected_columns_come_in_the_order_of_the_candidates(names):
     """Whatever the order of the table and of the candidates, effects that are clear come out in the latter."""
     metadata = declared()
-    prepared = PenalizedLeastSquares(epsilon=1000, model_penalty=3.0).prepare(metadata, "y", names)
+    prepared = PenalizedLeastSquares(epsilon=1000, model_penalty=3.0, **PUBLIC).prepare(metadata, "y", names)
     outcome = prepared.run(FrameTable(rows(), metadata), Source.seeded(5))
     assert outcome.selected == tuple(name for name in names if name != "c")
 

@@ -17,6 +17,7 @@ from discreet.methods.subset_selection.pcls import PenalizedLeastSquares
 from discreet.methods.subset_selection.pcpl import SQUARES, ProfileLikelihood
 
 N = 2000
+PUBLIC = {"y_center": "middle", "y_bound": "furthest"}
 BOX = {"type": "real", "lower": -1, "upper": 1}
 
 
@@ -37,7 +38,7 @@ def table(metadata, n=N, seed=0, noise=0.5):
 
 def run(metadata=None, rows=None, seed=1, **parameters):
     metadata = declared() if metadata is None else metadata
-    prepared = ProfileLikelihood.of(**parameters).prepare(metadata, "y")
+    prepared = ProfileLikelihood.of(**PUBLIC | parameters).prepare(metadata, "y")
     return prepared, prepared.run(table(metadata) if rows is None else rows, Source.seeded(seed))
 
 
@@ -55,7 +56,7 @@ def test_clear_effects_come_out_and_the_sum_of_squares_with_them():
 
 def test_the_event_states_all_parts():
     """A Laplace part, a choice and a failure: epsilon adds up exactly, delta is the failure's."""
-    prepared = ProfileLikelihood(epsilon=0.7, delta=1e-7).prepare(declared(), "y")
+    prepared = ProfileLikelihood(epsilon=0.7, delta=1e-7, **PUBLIC).prepare(declared(), "y")
     assert prepared.event == ComposedEvent(
         (
             LaplaceEvent(Fraction(7, 50)),
@@ -102,7 +103,7 @@ def test_what_no_noise_can_be_drawn_for_is_refused_before_the_data(parameters, w
 )
 def test_epsilon_is_split_by_what_is_public(choice, share):
     """Specification 2.4: sqrt(a eps), between 0.02 and 0.5, a fifth without a guess, or what is asked."""
-    prepared = ProfileLikelihood(delta=1e-6, l1_radius=2.0, **choice).prepare(declared(n=1000), "y")
+    prepared = ProfileLikelihood(delta=1e-6, l1_radius=2.0, **choice, **PUBLIC).prepare(declared(n=1000), "y")
     assert float(prepared.split.squares) == pytest.approx(share, abs=1e-4)
     assert prepared.split.squares + prepared.split.selection == 1
 
@@ -144,7 +145,7 @@ def test_the_floored_likelihood_has_no_delta_and_no_steps():
 @pytest.mark.parametrize(("named", "phi"), [("aic", 2.0), ("bic", math.log(N)), (3.5, 3.5)])
 def test_penalties_are_those_of_the_likelihood(named, phi):
     """On the scale of -2 log-likelihood, at no cost."""
-    prepared = ProfileLikelihood(model_penalty=named, variance_floor=0.25).prepare(declared(), "y")
+    prepared = ProfileLikelihood(model_penalty=named, variance_floor=0.25, **PUBLIC).prepare(declared(), "y")
     choice = prepared.profile(prepared.setting).choice(Fraction(0))
     assert float(choice.penalty) == pytest.approx(phi)
     assert prepared.event == SelectionEvent(Fraction(1), "exponential")
@@ -152,7 +153,7 @@ def test_penalties_are_those_of_the_likelihood(named, phi):
 
 def test_the_automatic_penalty_is_at_least_both():
     """Not below log n, nor below what noise alone asks for."""
-    prepared = ProfileLikelihood().prepare(declared(), "y")
+    prepared = ProfileLikelihood(**PUBLIC).prepare(declared(), "y")
     profile = prepared.profile(prepared.setting)
     for factor in (2, 50, 10**6):
         choice = profile.choice(profile.threshold * factor)

@@ -12,20 +12,25 @@ from discreet.data.engines.frame import FrameTable
 from discreet.data.metadata import Metadata
 from discreet.errors import InvalidParameterError
 from discreet.mechanisms.rng import Source
-from discreet.methods.subset_selection.calibration import Sensitivity, noise_penalty
+from discreet.mechanisms.selection import noisy_min
+from discreet.methods.moments.moments_selection import NoisyMoments
+from discreet.methods.subset_selection.calibration import Sensitivity
 from discreet.methods.subset_selection.pcls import PenalizedLeastSquares
-from discreet.methods.subset_selection.penalty import covering_penalty
+from discreet.methods.subset_selection.pcpl import ProfileLikelihood
+from discreet.methods.subset_selection.penalty import covering_penalty, default_max_false, noise_penalty
 from discreet.methods.subset_selection.tuning import CLIPS, RADII, split
 
 N = 4000
+PUBLIC = {"y_center": "middle", "y_bound": "furthest"}
 BOX = {"type": "real", "lower": -1, "upper": 1}
+COLUMNS = {"a": BOX, "b": BOX, "y": {"type": "real", "lower": -50, "upper": 50}}
+OFF = {**COLUMNS, "y": {"type": "real", "lower": -30, "upper": 90}}
 
 
 def declared(relation="replace_one", n=N, **changes):
     public = {"n_rows": n} if relation == "replace_one" else {}
-    columns = {"a": BOX, "b": BOX, "y": {"type": "real", "lower": -50, "upper": 50}}
     return Metadata.from_value(
-        {"dataset": "t", "unit": "person", "neighboring": relation, "columns": columns, **public, **changes}
+        {"dataset": "t", "unit": "person", "neighboring": relation, "columns": COLUMNS, **public, **changes}
     )
 
 
@@ -39,14 +44,14 @@ def table(metadata, n=N):
 
 def run(metadata=None, seed=1, **parameters):
     metadata = declared() if metadata is None else metadata
-    prepared = PenalizedLeastSquares.of(**parameters).prepare(metadata, "y")
+    prepared = PenalizedLeastSquares.of(**PUBLIC | parameters).prepare(metadata, "y")
     outcome = prepared.run(table(metadata), Source.seeded(seed))
     return prepared, outcome, {step.name: step for step in outcome.steps}
 
 
 def test_nothing_is_bought_unless_asked():
     """A lone choice, no steps, and the parameters that were there before."""
-    prepared = PenalizedLeastSquares().prepare(declared(), "y")
+    prepared = PenalizedLeastSquares(**PUBLIC).prepare(declared(), "y")
     assert prepared.event == SelectionEvent(Fraction(1), "exponential")
     assert prepared.steps == ()
     new = {"l1_grid", "y_quantile", "n0", "shares"}
@@ -55,14 +60,56 @@ def test_nothing_is_bought_unless_asked():
 
 def test_the_clip_is_near_the_quantile_and_sets_everything_after_it():
     """The bound is a point of the public list near the 95% quantile; R follows it, and the noise with it."""
-    prepared, outcome, steps = run(epsilon=20.0, y_bound="private")
+    prepared, outcome, steps = run(epsilon=20.0, y_bound="private", y_quantile=0.95)
     bound = steps["y_bound"].value
     exact = float(np.quantile(np.abs(table(declared()).batches(["y"]).__next__()[0].to_numpy()), 0.95))
     assert 0.9 * exact < bound < 1.2 * exact
     assert round(bound / 50 * 32767, 6) in set(CLIPS.tolist())
-    assert outcome.noise.sensitivity == pytest.approx(18 * bound**2, rel=1e-9)  # 2 [(r + 2r)^2 - 0]
+    assert outcome.noise.sensitivity == pytest.approx(12.5 * bound**2, rel=1e-9)  # 2 [(r + 1.5 r)^2 - 0]
     assert outcome.noise.scale < prepared.noise.scale / 100
     assert outcome.selected == ("a",)
+
+
+def test_the_center_is_near_the_median_and_moves_no_bound():
+    """A point of the public list near the median; the target stays within half its width of it."""
+    _, outcome, steps = run(shifted := declared(columns=OFF), epsilon=1.0, y_center="private", seed=3)
+    assert steps["y_center"].value == pytest.approx(0.0, abs=0.3)
+    assert (steps["y_center"].value + 30) / 120 * 512 == pytest.approx(
+        round((steps["y_center"].value + 30) / 120 * 512)
+    )
+    assert steps["y_center"].event["epsilon"] == 0.03
+    assert outcome.noise.sensitivity == pytest.approx(18 * 60.0**2)
+    _, outcome, steps = run(shifted, epsilon=1.0, y_center="private", y_bound="private")
+    assert outcome.noise.sensitivity < 18 * 2.0**2
+    assert list(steps) == ["y_center", "y_bound", "selection"]
+
+
+def test_center_and_bound_are_estimated_where_the_rows_suffice():
+    """By default from 100 rows an epsilon on, 200 where rows are replaced; never of two values, or what is stated."""
+    for relation, n in (("replace_one", 200), ("add_or_remove_one", 100)):
+        for rows, estimated in ((n, ["y_center", "y_bound"]), (n - 1, [])):
+            guess = {"n0": rows} if relation != "replace_one" else {}
+            for method in (PenalizedLeastSquares, ProfileLikelihood, NoisyMoments):
+                prepared = method(epsilon=1.0, **guess).prepare(declared(relation, n=rows), "y")
+                named = [step.name for step in prepared.steps if step.name.startswith("y_")]
+                assert named == estimated
+    assert (
+        PenalizedLeastSquares(epsilon=0.5).prepare(declared("add_or_remove_one"), "y").parameters["y_center"]
+        == "private"
+    )
+    two = {**COLUMNS, "y": {"type": "integer", "lower": 0, "upper": 1}}
+    assert PenalizedLeastSquares().prepare(declared(columns=two), "y").steps == ()
+    stated = PenalizedLeastSquares(y_center=1.0).prepare(declared(), "y")
+    assert (stated.parameters["y_center"], stated.parameters["y_bound"]) == (1.0, "private")
+    assert NoisyMoments(question="coefficients").prepare(declared(), "y").parameters["y_bound"] == 50.0
+
+
+def test_a_share_or_a_quantile_asks_for_its_estimate():
+    """Where rows are few, too; and it is refused beside a public number."""
+    prepared = PenalizedLeastSquares(shares={"y_center": 0.4}, y_quantile=0.8).prepare(declared(n=20), "y")
+    assert [step.event["epsilon"] for step in prepared.steps] == [0.4, 0.1, 0.5]
+    with pytest.raises(InvalidParameterError, match="y_center must come with"):
+        PenalizedLeastSquares.of(y_center=3.0, shares={"y_center": 0.1})
 
 
 def test_the_radius_is_one_of_the_grid_and_follows_the_effects():
@@ -84,45 +131,49 @@ def test_information_criteria_rest_on_a_bought_variance(named, factor, monkeypat
     prepared, _, steps = run(epsilon=400.0, y_bound=4.0, l1_radius=3.0, model_penalty=named)
     sigma2 = steps["sigma2"].value
     assert sigma2 == pytest.approx(0.25, rel=0.2)
-    assert float(prepared.method.penalty(prepared.setting, Fraction(1), sigma2, N)) == pytest.approx(sigma2 * factor)
+    assert float(prepared.method.penalty(prepared.setting, prepared.tuning, Fraction(1), sigma2, N)) == pytest.approx(
+        sigma2 * factor
+    )
 
 
 def test_the_number_of_rows_is_bought_where_it_is_private():
-    """By a twentieth of epsilon, unless a guess stands for it; never where it is public."""
+    """By a fiftieth of epsilon, unless a guess stands for it; never where it is public."""
     private = declared("add_or_remove_one")
     _, _, steps = run(private, epsilon=50.0, model_penalty="bic")
     assert abs(steps["n_rows"].value - N) < 60
-    assert steps["n_rows"].event["epsilon"] == 2.5
+    assert steps["n_rows"].event["epsilon"] == 1.0
     assert "n_rows" not in run(private, epsilon=50.0, model_penalty="bic", n0=1000)[2]
     assert "n_rows" not in run(epsilon=50.0, model_penalty="bic")[2]
 
 
 def test_automatic_penalties_buy_a_variance_only_where_it_can_matter():
-    """The public rule: r^2 log(n) / 4 against half of scale log(2 d)."""
+    """The public rule: r^2 log(n) / 4 against half of scale log(d / max_false)."""
     for epsilon in (0.1, 1.0, 3.0, 10.0, 100.0):
         for n in (50, N, 10**6):
-            prepared = PenalizedLeastSquares(epsilon=epsilon).prepare(declared(n=n), "y")
-            scale = Sensitivity.of(prepared.design, prepared.setting.ratio).range / Fraction(str(epsilon))
-            worth = math.log(n) / 4 >= 0.5 * float(noise_penalty(scale, 2))
+            prepared = PenalizedLeastSquares(epsilon=epsilon, **PUBLIC).prepare(declared(n=n), "y")
+            scale = float(Sensitivity.of(prepared.design, prepared.setting.ratio).range) / epsilon
+            worth = math.log(n) / 4 >= 0.5 * noise_penalty(scale, 2, default_max_false(scale, n))
             assert bool(prepared.steps) == worth
-    assert PenalizedLeastSquares(epsilon=100.0).prepare(declared("add_or_remove_one"), "y").steps == ()
-    assert PenalizedLeastSquares(epsilon=100.0, n0=N).prepare(declared("add_or_remove_one"), "y").steps != ()
+    private = declared("add_or_remove_one")
+    known = PenalizedLeastSquares(epsilon=100.0, max_false=0.1, **PUBLIC)
+    assert known.prepare(private, "y").steps == ()
+    assert PenalizedLeastSquares(epsilon=100.0, n0=N, **PUBLIC).prepare(private, "y").steps != ()
 
 
 @pytest.mark.parametrize("d", [1, 5, 40])
 def test_covering_penalty_meets_both_ends(d):
-    """Noise alone gives scale log(2 d); sampling alone sigma^2 times the larger of log n and the same level's quantile.
+    """Noise alone gives scale log(d / max_false), sampling alone sigma^2 times the larger of log n and that quantile.
 
     In between it is at least either, and no more than their sum at that level.
     """
     from scipy.stats import chi2
 
-    level, n = 1 / (1 + 2 * d), 500
-    noise, sampling = math.log(2 * d), max(math.log(n), chi2.isf(level, 1))
-    assert covering_penalty(0.0, 3.0, d, n) == pytest.approx(3.0 * noise, rel=1e-6)
-    assert covering_penalty(2.0, 1e-6, d, n) == pytest.approx(2.0 * sampling, rel=1e-3)
+    level, n = 1 / (1 + 5 * d), 500
+    noise, sampling = math.log(5 * d), max(math.log(n), chi2.isf(level, 1))
+    assert covering_penalty(0.0, 3.0, d, n, 0.2) == pytest.approx(3.0 * noise, rel=1e-6)
+    assert covering_penalty(2.0, 1e-6, d, n, 0.2) == pytest.approx(2.0 * sampling, rel=1e-3)
     for scale in (0.1, 1.0, 10.0):
-        found = covering_penalty(1.0, scale, d, n)
+        found = covering_penalty(1.0, scale, d, n, 0.2)
         assert found >= max(scale * noise, math.log(n)) - 1e-9
         assert found <= scale * math.log(2 / level) + max(chi2.isf(level / 2, 1), math.log(n))
 
@@ -132,9 +183,43 @@ def test_covering_penalty_has_the_level_it_claims():
     from scipy.integrate import quad
     from scipy.stats import chi2, logistic
 
-    found = covering_penalty(1.0, 4.0, 10, 2)
+    found = covering_penalty(1.0, 4.0, 10, 2, 0.5)
     chance = quad(lambda u: logistic.sf((found - chi2.isf(u, 1)) / 4.0), 0, 1, limit=500)[0]
     assert chance == pytest.approx(1 / 21, rel=1e-4)
+
+
+@pytest.mark.parametrize("max_false", [0.02, 0.2])
+@pytest.mark.parametrize("mechanism", ["permute_and_flip", "exponential"])
+def test_a_false_column_is_as_seldom_as_stated(max_false, mechanism):
+    """Of a target without any effect, in 2,000 draws; the Gumbel noise keeps to it nearly exactly."""
+    metadata, rng = declared(), Source.seeded(4)
+    cells = table(metadata).batches(["a", "b"]).__next__()
+    rows = FrameTable(
+        pa.table({"a": cells[0], "b": cells[1], "y": np.random.default_rng(8).uniform(-50, 50, N)}),  # noqa: TID251
+        metadata,
+    )
+    asked = {"max_false": max_false, "mechanism": mechanism, **PUBLIC}
+    prepared = PenalizedLeastSquares(epsilon=0.5, **asked).prepare(metadata, "y")
+    moments, masks = rows.moments(prepared.design), prepared.space.masks()
+    scores, gamma = prepared.scores(moments, masks), prepared.calibration.gamma + prepared.calibration.inflation
+    law = (gamma, prepared.calibration.epsilon, rng, prepared.calibration.noise)
+    false = np.mean([masks[noisy_min(scores, *law)] != 0 for _ in range(2000)])
+    assert false <= max_false + 3 * (max_false / 2000) ** 0.5
+    if mechanism == "exponential":
+        assert false >= 0.7 * max_false
+
+
+def test_the_chance_of_a_false_column_falls_as_rows_and_epsilon_grow():
+    """From a half on; a stated one stays, and is refused beside a penalty that does not heed it."""
+    chances = [default_max_false(12.5 / epsilon, n) for n, epsilon in ((100, 1), (1000, 1), (1000, 10), (10_000, 10))]
+    assert chances == [0.5, 0.25, 0.025, 0.0025]
+    scales = []
+    for n in (1000, 10_000):
+        prepared = PenalizedLeastSquares(epsilon=1.0).prepare(declared(n=n), "y")
+        scales.append(prepared.noise.penalty / prepared.noise.scale)
+    assert scales[1] > scales[0] + 2.0
+    with pytest.raises(InvalidParameterError, match="model_penalty=auto"):
+        PenalizedLeastSquares.of(max_false=0.1, model_penalty="bic")
 
 
 def test_shares_are_exact_and_must_leave_something():
@@ -148,7 +233,7 @@ def test_shares_are_exact_and_must_leave_something():
 @pytest.mark.parametrize(
     ("parameters", "words"),
     [
-        ({"y_quantile": 0.5}, "y_quantile"),
+        ({"y_quantile": 0.5, "y_bound": 3.0}, "y_quantile"),
         ({"y_bound": "private", "y_quantile": 1.0}, "y_quantile"),
         ({"l1_grid": (1.0, 2.0)}, "l1_grid"),
         ({"l1_radius": "private", "l1_grid": (1.0, 1.0)}, "l1_grid"),
