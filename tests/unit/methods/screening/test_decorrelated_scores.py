@@ -7,7 +7,16 @@ import pytest
 import discreet as dc
 from discreet.errors import InvalidParameterError, MetadataError
 from discreet.kernels.moments.moments import GRID
-from discreet.kernels.rows.decorrelated_scores import Scoring, Target, column_sums, saturated, score_sums, target_sums
+from discreet.kernels.rows.decorrelated_scores import (
+    Fit,
+    Scoring,
+    Target,
+    column_sums,
+    residual_sum,
+    saturated,
+    score_sums,
+    target_sums,
+)
 from discreet.kernels.sufficient_statistics.decorrelation import columns_of, decorrelation, pilot
 from discreet.mechanisms.rng import Source
 from discreet.methods.registry import method_of
@@ -105,7 +114,7 @@ def test_sums_are_the_same_by_any_blocks():
     """Whole numbers of each row: what stands beside a row changes nothing, to the last bit."""
     rng = np.random.default_rng(3)  # noqa: TID251 - simulated data, not noise
     cells = rng.integers(-GRID, GRID + 1, (500, 6)).astype(np.int16)
-    columns = saturated(cells[:, :5], np.array([False, True, False, False, True]))
+    columns = saturated(cells[:, :5], np.array([False, True, False, False, True]), (5, 3))
     response, target = cells[:, 5].astype(np.int64), Target(77, 4000)
     large = rng.integers(-(2**32), 2**32, (5, 5))
     scoring = Scoring(large, large[0] * GRID, large.T.copy(), large[1] * GRID, 321)
@@ -115,6 +124,7 @@ def test_sums_are_the_same_by_any_blocks():
         return np.concatenate([
             column_sums(columns[rows], pairs), target_sums(columns[rows], response[rows], target),
             score_sums(columns[rows], response[rows], target, scoring),
+            residual_sum(columns[rows], response[rows], target, Fit(large[2], int(large[3, 0]))),
         ])  # fmt: skip
 
     apart = sum(all_sums(slice(start, start + 7)) for start in range(0, 500, 7))
@@ -129,16 +139,29 @@ def test_scores_without_noise_are_those_of_the_columns_beside_each_other():
     n = 200_000
     x = chain(rng, n, 4, 0.6) / 8.0
     y = x @ np.array([1.0, 0.0, 0.5, 0.0]) + 0.1 * rng.standard_normal(n)
-    cells = np.rint(np.clip(x, -1, 1) * GRID * 0.6).astype(np.int64)
+    cells = np.rint(np.clip(x, -1, 1) * GRID).astype(np.int64)
     response = np.rint(np.clip(y, -1, 1) * GRID).astype(np.int64)
-    columns, target = saturated(cells, np.zeros(4, dtype=bool)), Target(0, round(0.05 * GRID))
+    columns, target = saturated(cells, np.zeros(4, dtype=bool), (1, 1)), Target(0, round(0.05 * GRID))
     moments = columns_of(columns.mean(axis=0) / GRID, columns.T @ columns / n / GRID**2, 1e-9, np.zeros(4, dtype=bool))
     averages = target_sums(columns, response, target) / n / GRID**2
     first = pilot(moments, averages, 0.8 / n, 1e-9)
-    plan = decorrelation(moments, first, np.eye(4, dtype=bool), round(0.1 * GRID))
+    plan = decorrelation(moments, first, np.eye(4, dtype=bool), round(0.1 * GRID), 0.7)
     scores = score_sums(columns, response, target, plan.scoring) / n / GRID**2
     assert np.abs(scores[[0, 2]]).min() > 0.15
     assert np.abs(scores[[1, 3]]).max() < 0.02
+
+
+def test_with_many_rows_no_column_is_chosen_for_its_shape():
+    """Skewed columns and uneven ones of two values, correlated: what cuts bend is gone with the noise."""
+    rng = np.random.default_rng(5)  # noqa: TID251 - simulated data, not noise
+    n = 20_000
+    x = chain(rng, n, 4, 0.5)
+    skewed, rare = np.minimum(np.exp(x), 8.0) / 4.0 - 1.0, (x > 0.8).astype(int)
+    y = np.clip(10 + 3.0 * skewed[:, 0] + 1.5 * rare[:, 2] + rng.standard_normal(n), 0, 20)
+    cells = {"u": skewed[:, 0], "v": skewed[:, 1], "p": rare[:, 2], "q": rare[:, 3], "y": y}
+    columns = {**dict.fromkeys("uv", BOX), **dict.fromkeys("pq", COLUMNS["b"]), "y": COLUMNS["y"]}
+    runs = [selected(cells, columns, seed, epsilon=2.0) for seed in range(10)]
+    assert runs.count(("u", "p")) >= 8
 
 
 @pytest.mark.parametrize(
