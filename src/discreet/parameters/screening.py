@@ -157,7 +157,7 @@ class IndependenceParameters(ScreeningParameters):
     ] = None
 
 
-DECORRELATION_SHARES = {"y_median": 0.06, "y_scale": 0.04, "gram": 0.43, "pilot": 0.2}
+DECORRELATION_SHARES = {"y_median": 0.05, "y_scale": 0.04, "gram": 0.43, "pilot": 0.2, "y_shift": 0.03}
 """Of epsilon, for each part before the choice of the columns, in their order."""
 
 
@@ -173,6 +173,15 @@ class DecorrelatedParameters(Parameters):
     max_size: MostChosen = None
     forced: Forced = ()
     groups: Groups = ()
+    saturation: Annotated[
+        Annotated[float, Between(1e-6, 1.0)] | None,
+        Field(
+            description="Part of each half range at which a cell counts as at its end. From the middle of the bounds. "
+            "Smaller suits wide bounds, larger effects that are lines from end to end. Default 0.6 to 1, the larger "
+            "the more rows there are."
+        ),
+    ] = None
+    n0: NumberOfRows = None
     y_center: Annotated[
         PublicCenter | Literal["private", "middle"],
         Field(
