@@ -11,7 +11,7 @@ from discreet.simulation.fits import expected_fit
 from discreet.simulation.inversion import epsilons_for
 from discreet.simulation.rivals import Rival
 from discreet.simulation.scenario import Scenario
-from discreet.simulation.unkind import unkind_scenarios
+from discreet.simulation.unkind import UNKIND, unkind_scenarios
 from discreet.workflow.expectation import Choice, Expectation, Question
 from discreet.workflow.recommendation import recommended, shortlist
 
@@ -61,10 +61,23 @@ class Stages:
         progress: Progress | None = None,
     ) -> None:
         self._question, self._groups, self._rivals, self._choices = question, groups, rivals, choices
-        self._n_processes, self._progress = n_processes, progress
+        self._n_processes, self._told, self._n_done = n_processes, progress, 0
         self._n_scenarios = sum(map(len, groups))
         self._n_first = question.n_tables or FIRST_TABLES
         self._n_many = question.n_tables or max(FIRST_TABLES, min(MANY_TABLES, 2 * MANY_TABLES // self._n_scenarios))
+
+    def _progress(self, what: str, count: int, total: int | None) -> None:
+        """Tell how many tables of all are done; how many that will be is only known nearly."""
+        if self._told is None:
+            return
+        if total is not None:
+            self._told(what, count, total)
+            return
+        n_tables = self._question.n_tables
+        beside = (n_tables or HALF_TABLES) + len(UNKIND) * (n_tables or UNKIND_TABLES)
+        self._n_done += count
+        if self._n_done <= self._n_scenarios * self._n_many + beside:
+            self._told(what, count, self._n_scenarios * self._n_many + beside)
 
     def answers(self, empty: Expectation) -> Iterator[Expectation]:
         """Yield answers, each finer than the one before."""

@@ -128,14 +128,13 @@ def _reason(question: Question, answer: Expectation, names: list[str], row: dict
     if question.goal is not None:
         measure, least = question.goal
         next_one = f"; the next is {names[1]}, with {max(map(_epsilon, others[0])):.2g}" if others else ""
-        return (
-            f"Of {among} selections it reaches {measure} >= {least:g} with the least epsilon, {row['epsilon']:.2g}, "
-            f"on {row['n_draws']} simulated tables{next_one}."
-        )
+        least_one = f"Of {among} selections it needs the least epsilon" if among > 1 else "It needs epsilon"
+        tables = f"{row['n_draws']} simulated tables"
+        return f"{least_one}, {row['epsilon']:.2g}, for {measure} >= {least:g} on {tables}{next_one}."
     own = _rows(question, answer, names[0])
     next_one = f"; the next is {names[1]}, by {_mean(others[0]):.2f}" if others else ""
     only = (
-        "It is the only selection that can be had: its columns overlap"
+        "Nothing was compared: its columns overlap"
         if among == 1
         else (f"Of {among} selections its columns overlap most")
     )
