@@ -13,7 +13,7 @@ from discreet.simulation.rivals import Rival
 from discreet.simulation.scenario import Scenario
 from discreet.simulation.unkind import UNKIND, unkind_scenarios
 from discreet.workflow.expectation import Choice, Expectation, Question
-from discreet.workflow.recommendation import recommended, shortlist
+from discreet.workflow.recommendation import recommended, requests, shortlist
 
 Row = dict[str, Any]
 
@@ -186,7 +186,7 @@ class Stages:
     def _beside(self, answer: Expectation) -> Iterator[Expectation]:
         """What is recommended, and the request at hand, on unkind tables and on tables of half the rows."""
         question, chosen = self._question, answer.recommended
-        names = list(dict.fromkeys([*([chosen.rival] if chosen else []), *answer.asked]))
+        names = list(dict.fromkeys([*([chosen.rival] if chosen else []), *requests(answer)]))
         rivals = [rival for rival in self._rivals[0] if rival.name in names]
         if not rivals:
             yield replace(answer, is_final=True)
