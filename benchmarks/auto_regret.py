@@ -60,7 +60,7 @@ def cells() -> list[Cell]:
         design.append(best)
         for part in _parts(best):
             seen[part] = seen.get(part, 0) + 1
-    return sorted(design)
+    return design
 
 
 def _parts(cell: Cell) -> list[object]:
@@ -209,10 +209,8 @@ def main() -> None:
     console, start, outcomes = Console(width=170), time.perf_counter(), list[Outcome]()
     for cell in cells()[: arguments.cells]:
         outcomes.append(outcome(cell, arguments.tables, arguments.seed))
-        seconds = time.perf_counter() - start
-        console.print(
-            f"{len(outcomes)} of {arguments.cells} cells, {seconds:.0f} s: {outcomes[-1].chosen}", markup=False
-        )
+        done = f"{len(outcomes)} of {arguments.cells}, {time.perf_counter() - start:.0f} s"
+        console.print(f"{done}: {' | '.join(_cells_of(outcomes[-1]))}", markup=False, highlight=False, soft_wrap=True)
     shown = Table(title=f"auto beside the best rival in hindsight, {arguments.tables} tables, seed {arguments.seed}")
     for column in ("cell", "auto", "overlap", "right", "best in hindsight", "regret", "error", "cross", "open", "rise"):
         shown.add_column(column)

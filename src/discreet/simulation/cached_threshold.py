@@ -13,7 +13,7 @@ RATIO = 1.25
 
 
 class GridThreshold(AboveThreshold):
-    """The choice of `AboveThreshold`, whose threshold is interpolated: within a thousandth, and quick."""
+    """The choice of `AboveThreshold`, whose threshold is interpolated: at most half a percent higher, and quick."""
 
     @override
     def threshold_at(self, variance: float) -> int:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from discreet.kernels.moments.moments import GRID
-from discreet.kernels.rows.decorrelated_scores import BITS, MOST, Scoring
+from discreet.kernels.rows.decorrelated_scores import BITS, MOST, Fit, Scoring
 from discreet.typing import Bools, Floats, Integers
 
 EXPLAINED = 0.5
@@ -19,8 +19,14 @@ EXPLAINED = 0.5
 LEAST_EIGENVALUE = 0.15
 """Of the correlations: beyond it nothing can be told of two columns beside each other."""
 
-CUT = 0.7
-"""Where the residual of a column is cut, in its standard deviations."""
+LEAST_VARIANCE = 1e-4
+"""Of a saturated column; one and a half standard deviations of its noise where that is more."""
+
+CUTS = (0.7, 3.0)
+"""Where the residual of a column is cut, in its standard deviations: with few rows, and with many."""
+
+DRIFT = 0.05
+"""By what the mean of the cut target may move when the columns' effects are taken off: its standard deviation."""
 
 FROM_PILOT = 0.6
 """Weight of what the first look at the target says beside the final scores, which rest on more."""
@@ -78,7 +84,7 @@ def columns_of(means: Floats, second: Floats, variance: float, is_two_valued: Bo
     # The second moment of 1 and -1 is 1.
     of_two = np.maximum(1.0 - centers**2, 0.0)
     diagonal = np.where(is_two_valued, of_two, covariance.diagonal())
-    sds = np.sqrt(np.clip(diagonal, max(1.5 * noise, 0.02), 1.0))
+    sds = np.sqrt(np.clip(diagonal, max(1.5 * noise, LEAST_VARIANCE), 1.0))
     correlations = np.clip(covariance / np.outer(sds, sds), -1.0, 1.0)
     errors = variance / np.outer(sds, sds) ** 2
     shrunk = _shrunk(correlations, errors) if p > 1 else np.ones((1, 1))
@@ -140,6 +146,23 @@ def pilot(columns: Columns, averages: Floats, sampling: float, variance: float) 
     return Pilot(shrinking @ slopes, shrinking @ noise @ shrinking.T, excess, sampling + variance)
 
 
+def fit_of(columns: Columns, first: Pilot, distance: int) -> Fit:
+    """Return the pilot as the whole numbers that rows are fitted by."""
+    effects = first.coefficients * (distance / MEDIAN_OF_NORMAL) / (columns.sds * GRID)
+    return Fit(_whole(effects), int(_whole(-(effects @ columns.means))) * GRID)
+
+
+def corrected(first: Pilot, mean: float, variance: float) -> Pilot:
+    """Return the pilot with the mean of the residuals in place of that of the target, as far as its noise lets it.
+
+    `mean` is the noisy one of the cut residuals, `variance` that of its noise and sampling.
+    """
+    before = first.excess_variance + DRIFT**2
+    weight = before / (before + variance)
+    excess = min(max(weight * mean + (1.0 - weight) * first.excess, -1.0), 1.0)
+    return first._replace(excess=excess, excess_variance=before * variance / (before + variance))
+
+
 class Decorrelation(NamedTuple):
     """How rows are scored, and what is known of the scores before.
 
@@ -162,8 +185,8 @@ class Decorrelation(NamedTuple):
     variance: float
 
 
-def decorrelation(columns: Columns, first: Pilot, groups: Bools, distance: int) -> Decorrelation:
-    """Return how rows are scored.
+def decorrelation(columns: Columns, first: Pilot, groups: Bools, distance: int, cut: float) -> Decorrelation:
+    """Return how rows are scored, residuals of columns cut at so many standard deviations.
 
     `groups` tells which columns enter together with each; the others are adjusted for. `distance` is the target's
     median distance from its center, in steps. Shapes: groups (p, p).
@@ -177,7 +200,7 @@ def decorrelation(columns: Columns, first: Pilot, groups: Bools, distance: int) 
             within = correlations[np.ix_(others, others)]
             instruments[j, others] = -np.linalg.solve(within, correlations[others, j])
         sizes[j] = math.sqrt(max(instruments[j] @ correlations @ instruments[j], 1e-6))
-    weights = instruments / sds / (sizes[:, None] * CUT)
+    weights = instruments / sds / (sizes[:, None] * cut)
     effects = np.where(groups, 0.0, first.coefficients * sd / (sds * GRID))
     scoring = Scoring(
         _whole(weights),
@@ -186,7 +209,7 @@ def decorrelation(columns: Columns, first: Pilot, groups: Bools, distance: int) 
         -_whole(effects @ means) * GRID,
         round(first.excess * GRID),
     )
-    inside = (2.0 * _normal_cdf(CUT) - 1.0) / CUT
+    inside = (2.0 * _normal_cdf(cut) - 1.0) / cut
     own = FROM_PILOT * TYPICAL_SLOPE * TARGET_SLOPE * inside * np.where(groups, instruments @ correlations, 0.0)
     own = own / sizes[:, None] / (1.0 + abs(first.excess))
     of_pilot = np.einsum("ij,jk,ik->i", own, first.variance, own)
@@ -194,7 +217,7 @@ def decorrelation(columns: Columns, first: Pilot, groups: Bools, distance: int) 
     of_means = of_means * first.excess_variance
     # The cut target has a variance of at most 1 - mean^2, whatever its law, and is then divided by 1 + |mean|.
     excess = max(abs(first.excess) - 2.0 * math.sqrt(first.excess_variance), 0.0)
-    squares = np.where(columns.is_two_valued, 1.0, SQUARE_OF_REAL)
+    squares = np.minimum(np.where(columns.is_two_valued, 1.0, SQUARE_OF_REAL), 1.0 / cut**2)
     row_variance = (1.0 - excess) / (1.0 + excess) * float(squares.mean())
     return Decorrelation(scoring, own @ first.coefficients, row_variance, float((of_pilot + of_means).max()))
 
