@@ -4,6 +4,7 @@ import csv
 import hashlib
 import json
 import re
+import shlex
 from pathlib import Path
 
 import pytest
@@ -45,7 +46,7 @@ def test_curve_and_comparison(place):
     assert text.startswith("Supposed of the table, not read from it: 240 rows;")
     assert re.search(r"effects on visits +age [0-9.]+; the other 1 of 2 columns none\n", text)
     assert re.search(r"Chance of the right columns +eps 0.1 +eps 0.3 +eps 1 +eps 3 +eps 10\n", text)
-    assert re.search(r"At epsilon 1 +overlap +right +error +explained +delta +models\n", text)
+    assert re.search(r"At epsilon 1 +overlap +right +error +tables +explained +delta +models\n", text)
     assert re.search(r"\npcls, y_bound 5 .* 0 +4\n", text)
     assert "select as many columns as they are told" in text
     assert re.search(r"A linear fit of the right columns +error +half width +coverage +vacuous\n", text)
@@ -55,8 +56,9 @@ def test_curve_and_comparison(place):
     ]
     assert re.fullmatch(r"its conditions do not all hold \(\d of 5 fails?\), so it tells nothing\.", told)
     assert re.search(r"\n  holds  penalty [0-9.,]+, at least [0-9.]+ needed so that sampling error lets in no", text)
-    assert text.endswith("No data were opened and nothing was spent.\n")
-    assert max(map(len, text.splitlines())) <= 100
+    assert "\nNo data were opened and nothing was spent.\n\nRecommended: " in text
+    assert max(map(len, text.replace(str(place.metadata), "people.yaml").splitlines())) <= 100
+    assert re.search(r"\n\n  discreet select --data DATA [\\\\\n ]*--metadata ", text)
     after = place.files()
     assert {name for name in after if name not in before} == {name for name in after if "expectations" in name}
     assert not (place.folder / "temporary" / "discreet" / "discreet.sqlite").exists()
@@ -66,7 +68,7 @@ def test_comparison_is_sorted(place):
     """--compare shows one epsilon, the best overlap first."""
     done = plan(place, *FAST, "--compare", epsilon="2,5")
     overlaps = [
-        float(found) for found in re.findall(r"^\S.*?  +(\d\.\d\d) +\d\.\d\d +\d\.\d\d +\d\.\d\d ", done.out, re.M)
+        float(found) for found in re.findall(r"^\S.*?  +(\d\.\d\d) +\d\.\d\d +\d\.\d\d +\d+ +\d\.\d\d ", done.out, re.M)
     ]
     assert len(overlaps) > 5
     assert overlaps == sorted(overlaps, reverse=True)
@@ -76,24 +78,28 @@ def test_comparison_is_sorted(place):
 
 def test_several_numbers_of_rows(place):
     """A table for each number of rows; more rows do better."""
-    found = figures(plan(place, *FAST, "--method", "moments", "--json", n_rows="20,6000", epsilon="1", effect="age=9"))
+    found = figures(
+        plan(place, *FAST, "--method", "moments", "--alone", "--json", n_rows="20,6000", epsilon="1", effect="age=9")
+    )
     assert found["supposed"]["n_rows"] == [20, 6000]
     few, many = (sum(row["overlap"] for row in found["figures"] if row["n_rows"] == n) for n in (20, 6000))
     assert few < many
-    shown = plan(place, *FAST, "--method", "moments", n_rows="20,6000", epsilon="1,2", effect="age=9").out
+    shown = plan(place, *FAST, "--method", "moments", "--alone", n_rows="20,6000", epsilon="1,2", effect="age=9").out
     assert "with 20 rows" in shown
     assert "with 6,000 rows" in shown
 
 
 def test_named_methods_with_parameters(place):
     """--method with --set plans that one request; without --set, its usual tunings; delta 0 is pure."""
-    found = figures(plan(place, *FAST, "--method", "pcls", "--set", "l1_radius=3", "--json", epsilon="1"))
+    found = figures(plan(place, *FAST, "--method", "pcls", "--set", "l1_radius=3", "--alone", "--json", epsilon="1"))
     assert [row["rival"] for row in found["figures"]] == ["pcls, l1_radius 3"]
     assert found["choices"][0]["n_models"] == 4
-    found = figures(plan(place, *FAST, "--method", "sis", "--method", "moments", "--json", epsilon="1", delta="0"))
+    found = figures(
+        plan(place, *FAST, "--method", "sis", "--method", "moments", "--alone", "--json", epsilon="1", delta="0")
+    )
     assert {one["method"] for one in found["choices"]} == {"sis", "moments"}
     assert {one["delta"] for one in found["choices"]} == {0.0}
-    found = figures(plan(place, *FAST, "--method", "pcpl", "--json", epsilon="1"))
+    found = figures(plan(place, *FAST, "--method", "pcpl", "--alone", "--json", epsilon="1"))
     assert [one["name"] for one in found["choices"]] == ["pcpl"]
 
 
@@ -112,7 +118,19 @@ def test_what_is_stated_is_told(place):
 
 def test_goal(place):
     """The epsilon that is needed, least first; what does not reach it says so."""
-    words = ("--tables", 8, "--candidates", "age,income", "--effect", "age=8", "--method", "moments", "--method", "sis")
+    words = (
+        "--tables",
+        8,
+        "--candidates",
+        "age,income",
+        "--effect",
+        "age=8",
+        "--method",
+        "moments",
+        "--method",
+        "sis",
+        "--alone",
+    )
     done = plan(place, *words, goal="right>=0.7", delta="0")
     assert done.code == 0, done
     assert re.search(r"For right >= 0.7 +epsilon +right +error\n", done.out)
@@ -127,6 +145,7 @@ def test_goal(place):
         "sis",
         "--set",
         "n_features_to_select=1",
+        "--alone",
         *words[2:6],
         goal="p>=.9",
         effect="income=8",
@@ -146,19 +165,100 @@ def test_figures_as_a_file(place):
     assert all(float(row["coefficient_error"]) > 0 and not row["right"] for row in fits)
 
 
+# ---- what is recommended
+
+
+def test_the_recommended_command_is_ready_to_paste(place, monkeypatch):
+    """The command asks for what is recommended: `discreet select` prices it, with the stated epsilon."""
+    monkeypatch.undo()  # a dry run prices the request, as the command would
+    words = ("--tables", 6, "--candidates", "age,income", "--effect", "age=9")
+    for goal in (None, "overlap>=0.8"):
+        found = figures(plan(place, *words, "--json", epsilon="0.5,1,2", goal=goal))
+        chosen = found["recommended"]
+        choice = next(each for each in found["choices"] if each["name"] == chosen["rival"])
+        given = shlex.split(found["command"].replace("DATA", str(place.data)))
+        assert given[:2] == ["discreet", "select"]
+        done = place.run(*given[1:], "--dry-run", "--json")
+        assert done.code == 0, done
+        priced = json.loads(done.out)
+        assert priced["method"] == choice["method"]
+        assert priced["parameters"]["epsilon"] == chosen["epsilon"]
+        assert choice["parameters"].items() <= priced["parameters"].items()
+        if goal is None:
+            assert chosen["epsilon"] == 1.0
+            at = [row for row in found["figures"] if row["epsilon"] == 1.0 and not row["rival"].startswith("sis, ")]
+            assert chosen["figures"]["overlap"] == max(row["overlap"] for row in at)
+
+
+def test_the_request_at_hand_comes_first(place):
+    """Then the alternatives; both are told on unkind tables and on tables of half the rows, if recommended or asked."""
+    words = ("--method", "pcls", "--set", "l1_radius=3")
+    found = figures(plan(place, *FAST, *words, "--json", epsilon="1"))
+    assert found["asked"] == ["pcls, l1_radius 3"]
+    assert found["figures"][0]["rival"] == "pcls, l1_radius 3"
+    assert len({row["rival"] for row in found["figures"]}) > 5
+    tried = {"pcls, l1_radius 3", found["recommended"]["rival"]}
+    assert {row["rival"] for row in found["unlucky"]} == {row["rival"] for row in found["with_half_the_rows"]} == tried
+    assert {row["n_rows"] for row in found["with_half_the_rows"]} == {120}
+    assert {row["kind"] for row in found["unlucky"]} >= {"narrow columns", "a skewed target", "few ones", "heavy tails"}
+    text = plan(place, *FAST, *words, epsilon="1,2").out
+    curve = text.split("Chance of the right columns")[1].split("\n\n")[0].splitlines()[2:]
+    assert [line[:22].strip() for line in curve[:3]] == [
+        "pcls, l1_radius 3",
+        "if you are unlucky",
+        "with half the people",
+    ]
+    assert re.search(r"\n  If you are unlucky: exactly the right columns in \d\.\d\d of such tables, overlap ", text)
+
+
+def test_curves_rise_and_nothing_stands_below_its_goal(place):
+    """More epsilon never does worse; a goal's table holds what reaches it, and agrees with the curves."""
+    found = figures(plan(place, *FAST[2:], "--tables", 5, "--json", epsilon="0.3,1,3,10"))
+    curves = {}
+    for row in found["figures"]:
+        curves.setdefault(row["rival"], []).append((row["epsilon"], row["right"], row["overlap"]))
+    for points in curves.values():
+        assert points == sorted(points)
+        assert [point[1] for point in points] == sorted(point[1] for point in points)
+        assert [point[2] for point in points] == sorted(point[2] for point in points)
+    needed = figures(plan(place, *FAST[2:], "--tables", 5, "--json", goal="right>=0.6"))["figures"]
+    assert needed
+    for row in needed:
+        assert row["right"] >= 0.6
+        for epsilon, right, _ in curves[row["rival"]]:
+            assert (right >= 0.6) == (epsilon >= row["epsilon"]) or abs(right - 0.6) < 0.3
+
+
+def test_an_interrupt_keeps_the_figures_so_far(place, monkeypatch):
+    """Ctrl-C after the first figures prints them; they are not cached."""
+    drawn = []
+
+    def interrupted(*_, **__):
+        drawn.append(1)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("discreet.workflow.expectation_stages.expected_fit", interrupted)
+    done = plan(place, *FAST)
+    assert done.code == 0
+    assert drawn
+    assert "Recommended: " in done.out
+    assert "A linear fit" not in done.out.split("Recommended")[0].split("right: the")[0]
+    assert not list(cache_folder().glob("*"))
+
+
 # ---- several scenarios, and a public table
 
 
 def test_several_scenarios(place):
     """Figures of each scenario, their worst and mean, best mean overlap first; the rows say which scenario they are."""
-    words = (*FAST, "--times", "0.5,2", "--correlation", "0,0.5", "--method", "moments", "--method", "sis")
+    words = (*FAST, "--times", "0.5,2", "--correlation", "0,0.5", "--method", "moments", "--method", "sis", "--alone")
     text = plan(place, *words, epsilon="1,2").out
     assert re.search(r"\n  scenario  times  correlation    R²  noise sd  effects on visits\n  A +0.5 +0 ", text)
     assert re.search(r"Right columns: mean chance \(worst\) +eps 1 +eps 2\n", text)
     assert re.search(r"Overlap at epsilon 2 +A +B +C +D +worst +mean\n", text)
     assert re.search(r"Chance of the right columns at epsilon 2 +A +B +C +D +worst +mean\n", text)
     assert re.search(r"A linear fit of the right columns +mean error +worst +mean half width +worst +least", text)
-    assert max(map(len, text.splitlines())) <= 100
+    assert max(map(len, text.replace(str(place.metadata), "people.yaml").splitlines())) <= 100
     assert "Explained at epsilon 1" in plan(place, *words, "--compare", epsilon="1,2").out
     found = figures(plan(place, *words, "--json", epsilon="1,2"))
     assert [one["times"] for one in found["supposed"]["scenarios"]] == [0.5, 2.0, 0.5, 2.0]
@@ -176,16 +276,28 @@ def test_several_scenarios(place):
 
 def test_many_scenarios_are_shown_by_worst_and_mean(place):
     """Of more scenarios than fit side by side, each stands in the files alone."""
-    lists = ("--times", "0.5,1,2", "--correlation", "0,0.3,0.6", "--method", "sis", "--tables", 1)
+    lists = ("--times", "0.5,1,2", "--correlation", "0,0.3,0.6", "--method", "sis", "--alone", "--tables", 1)
     text = plan(place, "--candidates", "age,income", *lists, epsilon="1").out
     assert re.search(r"Overlap at epsilon 1 +worst +mean\n", text)
     assert re.search(r"\n  I +2 +0.6 ", text)
-    assert max(map(len, text.splitlines())) <= 100
+    assert max(map(len, text.replace(str(place.metadata), "people.yaml").splitlines())) <= 100
 
 
 def test_a_goal_in_several_scenarios(place):
     """The epsilon of each scenario, and the one that does in all: larger effects need less."""
-    words = ("--tables", 8, "--candidates", "age,income", "--effect", "age=4", "--noise-sd", 2, "--method", "sis")
+    words = (
+        "--tables",
+        8,
+        "--candidates",
+        "age,income",
+        "--effect",
+        "age=4",
+        "--noise-sd",
+        2,
+        "--method",
+        "sis",
+        "--alone",
+    )
     asked = ("--set", "n_features_to_select=1", "--times", "1,4")
     found = figures(plan(place, *words, *asked, "--json", goal="right>=0.7"))
     small, large = (row["epsilon"] for row in found["figures"])
@@ -217,7 +329,7 @@ def test_like_a_public_table(place):
     """Effects are those of the public table, whose digest is told; another table is another question."""
     path = public_csv()
     words = {"metadata": declare(place, path), "epsilon": "1"}
-    found = figures(plan(place, *FAST, "--like", path, "--method", "moments", "--json", **words))
+    found = figures(plan(place, *FAST, "--like", path, "--method", "moments", "--alone", "--json", **words))
     like = found["supposed"]["like"]
     assert like == {
         "name": "census.csv",
@@ -227,13 +339,15 @@ def test_like_a_public_table(place):
     }
     assert set(found["supposed"]["effects"]) == {"income"}
     assert found["supposed"]["effects"]["income"] == pytest.approx(10, rel=0.1)
-    text = plan(place, *FAST, "--like", path, "--method", "moments", **words).out
+    text = plan(place, *FAST, "--like", path, "--method", "moments", "--alone", **words).out
     assert "drawn from the 120 complete records of the public table census.csv" in " ".join(text.split())
-    assert text.endswith("No private data were opened and nothing was spent.\n")
+    assert "No private data were opened and nothing was spent.\n" in text
     declare(place, public_csv(121))
-    again = figures(plan(place, *FAST, "--like", path, "--method", "moments", "--json", **words))
+    again = figures(plan(place, *FAST, "--like", path, "--method", "moments", "--alone", "--json", **words))
     assert again["supposed"]["like"]["sha256"] != like["sha256"]
-    twice = figures(plan(place, *FAST, "--like", path, "--times", "1,2", "--method", "sis", "--json", **words))
+    twice = figures(
+        plan(place, *FAST, "--like", path, "--times", "1,2", "--method", "sis", "--alone", "--json", **words)
+    )
     first, second = (one["effects"]["income"] for one in twice["supposed"]["scenarios"])
     assert second == pytest.approx(2 * first)
 
@@ -263,7 +377,7 @@ def test_the_private_table_is_not_taken_for_a_public_one(place):
 
 def test_theorem_2_where_pcpl_is_planned(place):
     """Conditions of both theorems stand in the JSON, with what each needs and whether it holds."""
-    words = ("--method", "pcls", "--method", "pcpl", "--set", "l1_radius=10", "--json")
+    words = ("--method", "pcls", "--method", "pcpl", "--set", "l1_radius=10", "--alone", "--json")
     found = figures(plan(place, *FAST, *words, epsilon="1", delta="0"))
     assert [one["theorem"] for one in found["theory"]] == [1, 2]
     assert [len(one["conditions"]) for one in found["theory"]] == [5, 6]
@@ -274,7 +388,7 @@ def test_theorem_2_where_pcpl_is_planned(place):
 
 def test_a_fit_that_cannot_be_had_says_why(place):
     """Where no column matters there is nothing to fit."""
-    done = plan(place, *FAST, "--effect", "age=0", "--method", "moments", epsilon="1")
+    done = plan(place, *FAST, "--effect", "age=0", "--method", "moments", "--alone", epsilon="1")
     assert "Left out: a fit of the right columns. No column has an effect" in " ".join(done.out.split())
     assert "A linear fit" not in done.out
 
@@ -290,7 +404,7 @@ def test_the_second_time_is_kept(place, monkeypatch):
     def simulated(*_, **__):
         raise AssertionError("simulated")
 
-    monkeypatch.setattr(selection, "expected", simulated)
+    monkeypatch.setattr(selection.Simulation, "rated", simulated)
     assert plan(place, *FAST) == first
     for words in (("--seed", 1), ("--draws", 2), ("--epsilon", "1"), ("--r-squared", "0.4"), ("--n-rows", "500")):
         assert plan(place, *FAST, *words).code == 1, words
@@ -322,6 +436,7 @@ def test_cache_holds_public_facts_alone(place):
     (kept,) = cache_folder().iterdir()
     value = json.loads(kept.read_text())
     told = {"supposed", "choices", "rows", "refused", "theory", "fits", "fits_refused"}
+    told |= {"asked", "recommended", "unlucky", "fewer", "is_final"}
     assert set(value) == {"schema", "key", "sha256", "value"}
     assert set(value["value"]) == told
     assert str(place.folder) not in kept.read_text()

@@ -31,9 +31,10 @@ def nothing_is_opened(monkeypatch):
 
 def test_sections_and_pictures(place):
     """Accuracy, comparison, fit, what it is spent on, what repeats add up to, and the odds; each drawn and told."""
-    only = ("--method", "sis", "--set", "n_features_to_select=1")
+    only = ("--method", "sis", "--set", "n_features_to_select=1", "--alone")
     html = page(place, "--candidates", "age,income", "--delta", 0, *only)
     assert titles(html) == [
+        "What is recommended",
         "Exactly the right columns, against epsilon",
         "Overlap, against epsilon",
         "All selections at epsilon 1",
@@ -52,7 +53,7 @@ def test_sections_and_pictures(place):
 
 def test_totals_of_repeated_requests(place):
     """20 requests at epsilon .5 add up to 10; concentrated accounting says less for the exponential mechanism."""
-    only = ("--method", "pcls", "--set", 'mechanism="exponential"')
+    only = ("--method", "pcls", "--set", 'mechanism="exponential"', "--alone")
     html = page(place, "--candidates", "age,income", "--delta", 0, "--epsilon", "0.2,0.5,1", *only)
     table = html.split("What repeated requests add up to</h2>")[1].split("</table>")[0]
     heads = re.findall(r'<th scope="col" class="figure">([^<]+)</th>', table)
@@ -72,7 +73,7 @@ def test_totals_of_repeated_requests(place):
 def test_several_rows_and_scenarios(place):
     """Curves against the number of rows, a panel a scenario, and a table of what is supposed."""
     html = page(place, "--candidates", "age,income", "--n-rows", "100,400", "--times", "0.5,1", "--epsilon", "1,5")
-    assert titles(html)[0] == "What is supposed"
+    assert titles(html)[1] == "What is supposed"
     assert "Exactly the right columns, against the rows" in titles(html)
     shown = re.findall(r">(supposed = [AB], rows = \d+)<", html)
     assert {"supposed = A, rows = 100", "supposed = B, rows = 400"} <= set(shown)
@@ -80,8 +81,8 @@ def test_several_rows_and_scenarios(place):
 
 def test_goal(place):
     """The epsilon that each selection needs, as dots and as a table."""
-    html = page(place, "--candidates", "age", "--method", "pcls", "--goal", "overlap>=0.5")
-    assert titles(html) == ["The epsilon that is needed", "What the figures mean"]
+    html = page(place, "--candidates", "age", "--method", "pcls", "--alone", "--goal", "overlap>=0.5")
+    assert titles(html) == ["What is recommended", "The epsilon that is needed", "What the figures mean"]
     assert html.count("<svg ") == 1
 
 

@@ -45,6 +45,7 @@ NOT_COVERED = {
     "workflow.demo": "makes a public table",
     "workflow.derive": "computes from a release, without rows",
     "workflow.expectation": "simulates from public facts",
+    "workflow.recommendation": "words for what a plan simulated",
     "workflow.metadata": "checks and converts metadata",
     "workflow.run_file": "reads requests from a file",
     "workflow.table_shape": "drafts metadata from a header, and makes fake tables",

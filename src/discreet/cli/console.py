@@ -77,12 +77,21 @@ def progress(quiet: bool) -> Iterator[Told | None]:
 
     Told what is being done, how much more is done, and how much there is.
     """
+    with live_progress(quiet) as (told, _):
+        yield told
+
+
+@contextmanager
+def live_progress(quiet: bool) -> Iterator[tuple[Told | None, Callable[[str], None]]]:
+    """Show bars, on a terminal alone, and above them a text that may change until the work is done."""
     if quiet or not sys.stderr.isatty():
-        yield None
+        yield None, lambda _: None
         return
     # Bars load slowly, and what has none must not wait for them.
-    from rich.console import Console
+    from rich.console import Console, Group
+    from rich.live import Live
     from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+    from rich.text import Text
 
     columns = (
         TextColumn("{task.description}"),
@@ -90,18 +99,23 @@ def progress(quiet: bool) -> Iterator[Told | None]:
         TextColumn("{task.percentage:>3.0f}%"),
         TimeRemainingColumn(),
     )
-    bars = Progress(*columns, console=Console(stderr=True), transient=True)
-    tasks: dict[str, TaskID] = {}
+    console = Console(stderr=True)
+    bars = Progress(*columns, console=console, auto_refresh=False)
+    live, tasks = Live(bars, console=console, transient=True), dict[str, TaskID]()
 
     def told(what: str, count: int, total: int | None) -> None:
         with suppress(OSError):  # a closed terminal must not end what was paid for
-            bars.start()  # not before: a live display wipes out a question
+            live.start()  # not before: a live display wipes out a question
             if what not in tasks:
                 tasks[what] = bars.add_task(what, total=total)
             bars.advance(tasks[what], count)
 
+    def show(text: str) -> None:
+        with suppress(OSError):
+            live.update(Group(Text(text, no_wrap=True), Text(""), bars), refresh=True)
+
     try:
-        yield told
+        yield told, show
     finally:
         with suppress(OSError):
-            bars.stop()
+            live.stop()

@@ -2,6 +2,7 @@
 
 import csv
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
@@ -10,10 +11,10 @@ from typing import Annotated, Any
 import typer
 
 from discreet import workflow
-from discreet.cli.console import as_json, progress, result, say, spare
+from discreet.cli.console import as_json, live_progress, result, say, spare
 from discreet.cli.options import Quiet, names
 from discreet.cli.parameter_options import other_parameters
-from discreet.cli.plan_text import page, shown
+from discreet.cli.plan_text import brief, page, shown
 from discreet.cli.request_options import sharing
 from discreet.cli.suppose import Correlation, Effect, Like, NoiseSd, NTrue, RSquared, Times, numbers_of, supposed
 from discreet.errors import InvalidParameterError
@@ -68,13 +69,14 @@ def question(
     method: Annotated[
         list[str] | None,
         typer.Option(
-            help="pcls, pcpl, moments, sis, two-stage or decorrelated alone. May be repeated. Default: a choice of "
-            "tunings."
+            help="The request at hand, which comes first: pcls, pcpl, moments, sis, two-stage or decorrelated. May be "
+            "repeated."
         ),
     ] = None,
     set_: Annotated[
         list[str] | None, typer.Option("--set", help="A parameter of these methods: NAME=VALUE, as JSON.")
     ] = None,
+    alone: Annotated[bool, typer.Option("--alone", help="Compare nothing with the request at hand.")] = False,
     compare: Annotated[
         bool, typer.Option("--compare", help="Only the comparison in full, at the first epsilon.")
     ] = False,
@@ -83,7 +85,8 @@ def question(
         typer.Option(help='The epsilon that is needed for "right>=0.9", or for overlap or explained.'),
     ] = None,
     tables: Annotated[
-        int | None, typer.Option(help="Tables to draw: more give finer figures. Default 10; of a goal 100 a step.")
+        int | None,
+        typer.Option(help="Tables to draw for each figure. Default 16, and 200 for the selections that do best."),
     ] = None,
     draws: Annotated[int, typer.Option(help="Draws of noise on each table.")] = 1,
     seed: Annotated[int, typer.Option(help="Of the simulation.")] = 0,
@@ -94,6 +97,8 @@ def question(
         raise InvalidParameterError("--compare rates methods at an epsilon that --goal is to find. Leave one out.")
     if draws != 1 and measure_and_least:
         raise InvalidParameterError("A goal takes each table once. Leave out --draws, or give more --tables.")
+    if alone and not method:
+        raise InvalidParameterError("Nothing is to be compared, but there is no request. Give --method beside --alone.")
     epsilons = numbers_of(epsilon, "--epsilon E,E", "0.1,1,10") or ()
     fields = {
         "target": target,
@@ -104,6 +109,7 @@ def question(
         "supposed": supposed(effect, n_true, r_squared, noise_sd, correlation, times, like),
         "methods": tuple(method or ()),
         "parameters": other_parameters(set_),
+        "is_alone": alone,
         "goal": measure_and_least,
         "n_tables": tables,
         "n_draws": draws,
@@ -124,7 +130,8 @@ def plan(
 ) -> None:
     """Tell how well each selection can be expected to do, by simulation. No data are opened and nothing is spent."""
     check_out(out, metadata, options.fields["supposed"].get("like"))
-    expect(options, workflow.Metadata.read(metadata), out, json_, quiet)
+    start = ("discreet", "select", "--data", "DATA", "--metadata", str(metadata))
+    expect(options, workflow.Metadata.read(metadata), start, out, json_, quiet)
 
 
 def check_out(out: Path | None, *read: Path | None) -> None:
@@ -139,19 +146,44 @@ def check_out(out: Path | None, *read: Path | None) -> None:
     spare(out, *read)
 
 
-def expect(options: PlanAsked, public: "workflow.Metadata", out: Path | None, json_: bool, quiet: bool) -> None:
-    """Simulate, print, and write where it was asked for."""
+def expect(
+    options: PlanAsked,
+    public: "workflow.Metadata",
+    start: Sequence[str],
+    out: Path | None,
+    json_: bool,
+    quiet: bool,
+) -> None:
+    """Simulate, print, and write where it was asked for.
+
+    `start` are the first words of the command that asks for a selection.
+    """
     whole = options.of(public)
-    with progress(quiet) as show_progress:
-        expectation = workflow.expect(whole, PROCESSES, show_progress)
+    expectation = _refined(whole, options.compare, quiet)
     if out is not None:
-        write_whole(out, _csv(expectation) if out.suffix.lower() == ".csv" else page(whole, expectation))
+        write_whole(out, _csv(expectation) if out.suffix.lower() == ".csv" else page(whole, expectation, start))
     if json_:
-        as_json(**expectation.record(whole))
+        command = workflow.recommended_command(whole, expectation, start)
+        as_json(**expectation.record(whole), command=command or None)
     else:
-        result("\n".join(shown(whole, expectation, options.compare)))
+        result("\n".join(shown(whole, expectation, options.compare, start)))
     if out is not None:
         say(f"Figures written to {out}.", quiet)
+
+
+def _refined(whole: "workflow.Question", compare: bool, quiet: bool) -> "workflow.Expectation":
+    """Show figures as they become finer; an interrupt keeps those that there are."""
+    expectation: workflow.Expectation | None = None
+    with live_progress(quiet) as (show_progress, show):
+        try:
+            for expectation in workflow.refined(whole, PROCESSES, show_progress):
+                show("\n".join(brief(whole, expectation, compare)))
+        except KeyboardInterrupt:
+            if expectation is None:
+                raise
+    if expectation is None:  # never: the last answer is always yielded
+        raise KeyboardInterrupt
+    return expectation
 
 
 # ---- what is asked
@@ -187,7 +219,8 @@ def _csv(expectation: "workflow.Expectation") -> str:
     """A row a selection, epsilon and scenario; then the fits, whose error is another than that of a chance."""
     renamed = {"error": "coefficient_error"}
     fits = [{"rival": FIT, **{renamed.get(key, key): value for key, value in row.items()}} for row in expectation.fits]
-    rows = [*expectation.rows, *fits]
+    beside = [*expectation.unlucky, *({"kind": "half the rows"} | row for row in expectation.fewer)]
+    rows = [*expectation.rows, *beside, *fits]
     fields = list(dict.fromkeys(field for row in rows for field in row)) or ["rival"]
     text = StringIO()
     writer = csv.DictWriter(text, fields, lineterminator="\n")

@@ -49,8 +49,8 @@ def scenario_table(supposed: dict[str, Any]) -> list[str]:
     return lines
 
 
-def curve(epsilons: tuple[float, ...], rows: Rows, title: str) -> list[str]:
-    """Return a row a method, a column an epsilon; best first.
+def curve(expectation: "workflow.Expectation", epsilons: tuple[float, ...], rows: Rows, title: str) -> list[str]:
+    """Return a row a method, a column an epsilon; the request at hand first, then best first.
 
     Chances of the right columns; of several scenarios their mean, and the worst in brackets.
     """
@@ -64,14 +64,31 @@ def curve(epsilons: tuple[float, ...], rows: Rows, title: str) -> list[str]:
     }
     heading = "Right columns: mean chance (worst)" if several else "Chance of the right columns"
     table = [[heading, *(f"eps {number(epsilon)}" for epsilon in epsilons)]]
-    for name in sorted(rows_by_name, key=lambda name: -merit[name]):
+    for name in sorted(rows_by_name, key=lambda name: (name not in expectation.asked, -merit[name])):
         figures = []
         for epsilon in epsilons:
             own = rows_by_name[name].get(epsilon)
             worst = f" ({_worst(own, 'right'):.2f})" if own and several else ""
             figures.append(f"{_mean(own, 'right'):.2f}{worst}" if own else "-")
         table.append([name, *figures])
+        if rows[0]["n_rows"] == expectation.supposed["n_rows"][0]:
+            table += _beside(expectation, name, epsilons)
     return aligned(table, title)
+
+
+def _beside(expectation: "workflow.Expectation", name: str, epsilons: tuple[float, ...]) -> list[list[str]]:
+    """A row for unkind tables and one for half the people, of a selection that has been tried on them."""
+    unlucky = [expectation.worst(name, epsilon, "right") for epsilon in epsilons]
+    fewer = {row["epsilon"]: row for row in expectation.fewer if row["rival"] == name}
+    rows = {
+        "  if you are unlucky": [None if row is None else row["right"] for row in unlucky],
+        "  with half the people": [fewer[epsilon]["right"] if epsilon in fewer else None for epsilon in epsilons],
+    }
+    return [
+        [label, *("-" if figure is None else f"{figure:.2f}" for figure in figures)]
+        for label, figures in rows.items()
+        if any(figure is not None for figure in figures)
+    ]
 
 
 def comparison(
@@ -88,7 +105,12 @@ def comparison(
     for row in rows:
         rows_by_name.setdefault(row["rival"], []).append(row)
     best = sorted(
-        rows_by_name, key=lambda name: (-_mean(rows_by_name[name], "overlap"), -_mean(rows_by_name[name], "right"))
+        rows_by_name,
+        key=lambda name: (
+            name not in expectation.asked,
+            -_mean(rows_by_name[name], "overlap"),
+            -_mean(rows_by_name[name], "right"),
+        ),
     )
     shown = names if len(names) <= MOST_SHOWN else []
     tables = []
@@ -111,10 +133,11 @@ def comparison(
 
 def _one_comparison(expectation: "workflow.Expectation", rows: Rows, epsilon: float, title: str) -> list[str]:
     choices = {choice.name: choice for choice in expectation.choices}
-    table = [[f"At epsilon {number(epsilon)}", "overlap", "right", "error", "explained", "delta", "models"]]
-    for row in sorted(rows, key=lambda row: (-row["overlap"], -row["right"])):
+    table = [[f"At epsilon {number(epsilon)}", "overlap", "right", "error", "tables", "explained", "delta", "models"]]
+    for row in sorted(rows, key=lambda row: (row["rival"] not in expectation.asked, -row["overlap"], -row["right"])):
         choice = choices[row["rival"]]
-        figures = [f"{row['overlap']:.2f}", f"{row['right']:.2f}", f"{row['error']:.2f}", f"{row['explained']:.2f}"]
+        figures = [f"{row['overlap']:.2f}", f"{row['right']:.2f}", f"{row['error']:.2f}"]
+        figures += [str(row["n_draws"]), f"{row['explained']:.2f}"]
         models = (
             "-"
             if choice.n_models is None

@@ -1,5 +1,6 @@
 """A plan as text: what is supposed, tables of figures, and what they mean."""
 
+from collections.abc import Sequence
 from textwrap import wrap
 from typing import Any
 
@@ -17,20 +18,20 @@ WORDS = {
 SIGNS = {">=": "at least", "<=": "at most"}
 
 
-def shown(question: "workflow.Question", expectation: "workflow.Expectation", compare: bool) -> list[str]:
-    """Return the lines of a plan.
+def shown(
+    question: "workflow.Question", expectation: "workflow.Expectation", compare: bool, start: Sequence[str]
+) -> list[str]:
+    """Return the lines of a plan, at most 100 columns wide but for long words of the command.
 
-    At most 100 columns wide.
+    `start` are the first words of the command that asks for a selection.
     """
     lines = scenario_lines(expectation.supposed)
     for n_rows in expectation.supposed["n_rows"]:
         rows = [row for row in expectation.rows if row["n_rows"] == n_rows]
         title = f" with {count(n_rows)} rows" if len(expectation.supposed["n_rows"]) > 1 else ""
+        lines += _first_table(question, expectation, rows, title, compare)
         if question.goal is not None:
-            lines += ["", *needed(question.goal, expectation, rows, title)]
             continue
-        if not compare and len(question.epsilons) > 1:
-            lines += ["", *curve(question.epsilons, rows, title)]
         at = question.middle
         own = [row for row in rows if row["epsilon"] == at]
         for table in comparison(expectation, own, at, title, compare):
@@ -39,10 +40,61 @@ def shown(question: "workflow.Question", expectation: "workflow.Expectation", co
         lines += ["", *fitted] if fitted else []
     notes = [line for note in note_lines(question, expectation) for line in wrap(note, WIDTH, subsequent_indent="  ")]
     opened = "No private data were opened" if "like" in expectation.supposed else "No data were opened"
-    return [*lines, "", *notes, f"{opened} and nothing was spent."]
+    advice = recommended_lines(question, expectation, start)
+    return [*lines, "", *notes, f"{opened} and nothing was spent.", *(["", *advice] if advice else [])]
 
 
-def page(question: "workflow.Question", expectation: "workflow.Expectation") -> str:
+def brief(question: "workflow.Question", expectation: "workflow.Expectation", compare: bool) -> list[str]:
+    """Return what is shown while figures become finer: the first table, and what is recommended so far."""
+    n_rows = expectation.supposed["n_rows"][0]
+    rows = [row for row in expectation.rows if row["n_rows"] == n_rows]
+    table = _first_table(question, expectation, rows, "", compare)
+    return [*table[1:], "", *_reasons(expectation), "", "Figures become finer. Ctrl-C keeps those that there are."]
+
+
+def _first_table(
+    question: "workflow.Question",
+    expectation: "workflow.Expectation",
+    rows: list[dict[str, Any]],
+    title: str,
+    compare: bool,
+) -> list[str]:
+    if question.goal is not None:
+        return ["", *needed(question.goal, expectation, rows, title)]
+    if compare or len(question.epsilons) < 2:
+        return []
+    return ["", *curve(expectation, question.epsilons, rows, title)]
+
+
+def recommended_lines(
+    question: "workflow.Question", expectation: "workflow.Expectation", start: Sequence[str]
+) -> list[str]:
+    """Return what is recommended, why, what to rely on, and the command."""
+    reasons = _reasons(expectation)
+    return [*reasons, "", *_lines(workflow.recommended_command(question, expectation, start))] if reasons else []
+
+
+def _lines(command: str) -> list[str]:
+    """A command over several lines, each but the last with the mark that a shell goes on by."""
+    options = command.split(" --")
+    lines = [f"  {options[0]}"]
+    for option in options[1:]:
+        if len(lines[-1]) + len(option) + 5 <= WIDTH:
+            lines[-1] += f" --{option}"
+        else:
+            lines[-1] += " \\"
+            lines.append(f"    --{option}")
+    return lines
+
+
+def _reasons(expectation: "workflow.Expectation") -> list[str]:
+    lines = list[str]()
+    for place, sentence in enumerate(workflow.recommended_sentences(expectation)):
+        lines += wrap(visible(sentence), WIDTH, initial_indent="  " if place else "", subsequent_indent="  ")
+    return lines
+
+
+def page(question: "workflow.Question", expectation: "workflow.Expectation", start: Sequence[str]) -> str:
     """Return a plan as a page with pictures.
 
     HTML that needs nothing else.
@@ -53,7 +105,8 @@ def page(question: "workflow.Question", expectation: "workflow.Expectation") -> 
     rest = [] if several else [" ".join(line.split()) for line in lines if line.startswith("  ")]
     sentence = " ".join([first, *(f"{line[0].upper()}{line[1:]}." for line in rest)])
     notes = [" ".join(note.split()) for note in note_lines(question, expectation)]
-    return workflow.expectation_page(question, expectation, (sentence,), notes)
+    advice = [line.strip() for line in recommended_lines(question, expectation, start) if line.strip()]
+    return workflow.expectation_page(question, expectation, (sentence,), notes, advice)
 
 
 def scenario_lines(supposed: dict[str, Any]) -> list[str]:
@@ -97,12 +150,21 @@ def note_lines(question: "workflow.Question", expectation: "workflow.Expectation
     if question.goal is None:
         largest = max((row["error"] for row in expectation.rows), default=0.0)
         notes += [
-            f"right: {WORDS['right']}; its standard error is at most {largest:.2f} (--tables: finer).",
+            f"right: {WORDS['right']}; its standard error is at most {largest:.2f} (--tables: finer). Tables and "
+            "draws are the same at every epsilon, and curves are the nearest that do not fall.",
             f"overlap: {WORDS['overlap']}.",
             f"explained: {WORDS['explained']}.",
         ]
     else:
         notes.append(f"{question.goal[0]}: {WORDS[question.goal[0]]}.")
+    kinds = list(dict.fromkeys(row["kind"] for row in expectation.unlucky))
+    if kinds:
+        notes.append(
+            f"if you are unlucky: the worst of {len(kinds)} kinds of tables with the stated effects and noise: "
+            f"{', '.join(kinds)}. Nothing promises that yours is none worse."
+        )
+    if expectation.fewer:
+        notes.append(f"with half the people: {count(expectation.fewer[0]['n_rows'])} rows, all else alike.")
     scenarios = len(expectation.supposed["scenarios"])
     if scenarios > 1:
         notes.append(f"A to {scenario_names(scenarios)[-1]}: the scenarios; mean and worst are those over them.")

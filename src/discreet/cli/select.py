@@ -135,8 +135,7 @@ def auto_of(
             private=private,
         )
     say(
-        f"Of {facts['among']} selections a plan chose: {facts['selection']}. On simulated tables its columns and the "
-        f"right ones overlapped by {facts['expected_overlap']:.0%}.",
+        f"Of {facts['among']} selections a plan chose: {facts['selection']}. The reason: {facts['reason']}.",
         quiet,
     )
     return chosen, facts

@@ -89,7 +89,7 @@ class ScreeningParameters(Parameters):
         Annotated[float, Between(1e-9, 1e18)] | None,
         Field(
             description="Public guess of the last selected column's score; it only decides the mechanism. In rows or "
-            "votes; default a sixth of the most that there can be."
+            "votes; default a fiftieth of the most that there can be."
         ),
     ] = None
     n0: NumberOfRows = None
@@ -136,18 +136,24 @@ class IndependenceParameters(ScreeningParameters):
         ),
     ] = "private"
     y_bound: Annotated[
-        PublicBound | None,
+        PublicBound | Literal["private", "furthest"] | None,
         Field(
             title="y bound (r)",
-            description=f"{CLIP} Default half the width of its bounds; a target of two values is never clipped.",
+            description=f"{CLIP} private: the median of the distances from its center, estimated from a share of "
+            "epsilon; furthest is half the width of its bounds; a number is public. Default private where a fixed "
+            "number of columns is selected around a private center and the rows are known to suffice, else furthest; a "
+            "target of two values is never clipped.",
         ),
     ] = None
     level: Level = None
     codes: Codes = None
     shares: Annotated[
         Shares,
-        SharesOf(("y_center",)),
-        Field(description=f"{DIVIDED} Share of epsilon of y_center: 0.1, or 0.2 for n_features_to_select=auto."),
+        SharesOf(("y_center", "y_bound")),
+        Field(
+            description=f"{DIVIDED} Shares of epsilon of y_center: 0.1, or 0.2 for n_features_to_select=auto; and of "
+            "y_bound: 0.03 to 0.1, the fewer rows the more."
+        ),
     ] = None
 
 

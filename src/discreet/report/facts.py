@@ -82,6 +82,7 @@ class Facts:
     method_words: str | None
     working: str | None
     planned_among: int | None
+    planned_reason: str | None
     target: str
     short_target: str
     dataset: str
@@ -158,6 +159,7 @@ def gather(release: Release, audience: Audience, n_listed: int | None, contact: 
         method_words=METHODS.get(release.method.casefold()),
         working=_working(release),
         planned_among=release.request.get("chosen", {}).get("among"),
+        planned_reason=release.request.get("chosen", {}).get("reason"),
         target=target,
         short_target=shortened(target, 40),
         dataset=provenance.dataset,

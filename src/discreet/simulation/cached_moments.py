@@ -1,6 +1,7 @@
 """Selections from noisy moments on simulated tables: the same model in less time, or nearly."""
 
 from dataclasses import replace
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -10,6 +11,7 @@ from discreet.data.engine import Table
 from discreet.kernels.sufficient_statistics.selection import Penalty, best_models
 from discreet.mechanisms.rng import Source
 from discreet.methods.base.method import Outcome, Progress
+from discreet.methods.moments.fission import FISSION, parts_of
 from discreet.methods.moments.moment_answers import MomentAnswers
 from discreet.methods.moments.moments_selection import NoisyMoments
 from discreet.methods.moments.noisy_moments import PreparedMoments
@@ -32,45 +34,61 @@ class CachedMoments(PreparedMoments):
     ends earlier. Left out is what a plan does not need: the best models of each size and their R^2.
     """
 
-    @override
-    def run(self, table: Table, rng: Source, progress: Progress | None = None) -> Outcome:
+    @cached_property
+    def release_key(self) -> str:
+        """All that decides the released moments: requests that differ in their penalty alone read one release."""
+        facts = {name: value for name, value in self.parameters.items() if name not in ("model_penalty", "max_false")}
+        return repr((facts, self.sums.design.candidates))
+
+    def released(self, table: Table, rng: Source) -> "ReadMoments":
+        """Draw moments, to be read under any penalty."""
         tuned = estimate_privately(self.tuning, table, rng)
         sums = replace(self.sums, design=tuned.setting.design)
         record = sums.draw(tuned.moments, self.estimates, self.budget, rng)
-        method = self.method
-        answers = _Selection(record, MOST_WORK)
-        if not isinstance(method, NoisyMoments):  # never: see `cached_moments`
-            return Outcome(noise=self.noise, **method.outcome(record, self.sums.design.candidates))
-        selected = (
-            answers.selected(method.model_penalty, method.max_false) if len(answers.candidates) <= MOST_UNITS else None
+        selects_by_part = self.parameters.get("selective_inference") == FISSION
+        return ReadMoments(
+            parts_of(self.method.divided(record, rng), FISSION)[0] if selects_by_part else record, MOST_WORK
         )
-        if selected is None:
-            selected = answers.searched(method.model_penalty, method.max_false)
-        return Outcome(selected, self.noise)
+
+    def read(self, released: "ReadMoments") -> tuple[str, ...]:
+        """Return the columns that its penalty selects from released moments."""
+        return released.under(self.method.model_penalty, self.method.max_false)  # type: ignore[attr-defined]
+
+    @override
+    def run(self, table: Table, rng: Source, progress: Progress | None = None) -> Outcome:
+        return Outcome(self.read(self.released(table, rng)), self.noise)
 
 
-class _Selection(MomentAnswers):
+class ReadMoments(MomentAnswers):
     """The model that `MomentAnswers.select` finds, by a look at all of them."""
 
-    def searched(self, penalty: Penalty, max_false: float | None) -> tuple[str, ...]:
-        """Columns of the best model that a search finds, without the best of the other sizes."""
-        units = np.array([self._owned((name,)) for name in self.candidates], dtype=np.bool_)
-        penalties = self.penalties(penalty, units, max_false)
-        best = best_models(self._weighted, units, self._owned((None,)), penalties, None, self.most_work)
-        return tuple(name for j, name in enumerate(self.candidates) if best.mask >> j & 1)
-
-    def selected(self, penalty: Penalty, max_false: float | None) -> tuple[str, ...] | None:
-        """Columns of the best model; None where the moments are too close to singular for plain elimination."""
-        units = np.array([self._owned((name,)) for name in self.candidates], dtype=np.bool_)
-        always = self._owned((None,))
-        penalties = self.penalties(penalty, units, max_false)
-        bits = (np.arange(2 ** len(units))[:, None] >> np.arange(len(units))) & 1
-        models = (bits @ units.astype(np.int64) > 0) | always
-        sums = _residuals(self._weighted.gram, self._weighted.xty, self._weighted.yty, models)
+    def under(self, penalty: Penalty, max_false: float | None = None) -> tuple[str, ...]:
+        """Columns of the best model under a penalty."""
+        penalties = self.penalties(penalty, self._units, max_false)
+        sums = self._misfits
         if sums is None:
+            best = best_models(self._weighted, self._units, self._owned((None,)), penalties, None, self.most_work)
+            return tuple(name for j, name in enumerate(self.candidates) if best.mask >> j & 1)
+        bits = _models(len(self._units))
+        inside = bits[int((sums + bits @ penalties).argmin())]
+        return tuple(name for name, is_inside in zip(self.candidates, inside, strict=True) if is_inside)
+
+    @cached_property
+    def _units(self) -> npt.NDArray[np.bool_]:
+        return np.array([self._owned((name,)) for name in self.candidates], dtype=np.bool_)
+
+    @cached_property
+    def _misfits(self) -> Floats | None:
+        """What each model leaves, in units of chi-squared; None where a search or exact elimination is needed."""
+        if len(self.candidates) > MOST_UNITS:
             return None
-        best = int((np.maximum(sums, 0.0) / self._weighted.residual_variance + bits @ penalties).argmin())
-        return tuple(name for name, inside in zip(self.candidates, bits[best], strict=True) if inside)
+        models = (_models(len(self._units)) @ self._units.astype(np.int64) > 0) | self._owned((None,))
+        sums = _residuals(self._weighted.gram, self._weighted.xty, self._weighted.yty, models)
+        return None if sums is None else np.maximum(sums, 0.0) / self._weighted.residual_variance
+
+
+def _models(n_units: int) -> npt.NDArray[np.int64]:
+    return np.asarray((np.arange(2**n_units)[:, None] >> np.arange(n_units)) & 1, dtype=np.int64)
 
 
 def _residuals(gram: Floats, xty: Floats, yty: float, models: npt.NDArray[np.bool_]) -> Floats | None:

@@ -9,10 +9,12 @@ from discreet.mechanisms.rng import Source
 from discreet.mechanisms.selection import noisy_min
 from discreet.methods.base.method import Outcome, Preparation, Progress
 from discreet.methods.moments.noisy_moments import PreparedMoments
+from discreet.methods.screening.sis import PreparedScreening
 from discreet.methods.subset_selection.pcls import PreparedLeastSquares
 from discreet.methods.subset_selection.setting import Setting
 from discreet.methods.subset_selection.tuning import Tuned, estimate_privately
 from discreet.simulation.cached_moments import cached_moments
+from discreet.simulation.cached_threshold import cached_threshold
 from discreet.simulation.simulated_table import SimulatedTable, design_key
 from discreet.typing import Floats, Masks
 
@@ -84,6 +86,8 @@ def cached_preparation(prepared: Preparation) -> Preparation:
     """Return a request that selects by the same law in less time, or itself where there is none."""
     if isinstance(prepared, PreparedMoments):
         return cached_moments(prepared)
+    if isinstance(prepared, PreparedScreening):
+        return cached_threshold(prepared)
     if type(prepared) is not PreparedLeastSquares or prepared.method.as_published:
         return prepared
     space = prepared.space

@@ -2,36 +2,29 @@
 
 import math
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from discreet.errors import InvalidParameterError
 from discreet.methods.base.method import Progress
 from discreet.simulation import selection
+from discreet.simulation.curves import risen
 from discreet.simulation.drawn_tables import DrawnTables
 from discreet.simulation.processes import spread
 from discreet.simulation.rivals import Rival
 from discreet.simulation.scenario import Scenario
-from discreet.simulation.selection import Expected, Measure, expected
+from discreet.simulation.selection import Expected, Measure, Simulation
 from discreet.typing import Floats
 
-MOST_EPSILON = 1000.0
-LEAST_EPSILON = 1e-3
+EPSILONS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0)
+"""At which a curve is looked at first: those of a plan among them."""
 
-WIDTH = 0.2
-"""Of the interval, in the logarithm of epsilon, at which a bisection ends."""
+NEAR = 1.07
+"""The goal is missed at the epsilon that is found, divided by this."""
 
-AROUND = (-0.4, 0.0, 0.4)
-"""Steps in that logarithm, beside the end of the bisection, at which a curve is first evaluated."""
-
-STEPS = 5
-NEAR = 0.015
-"""A goal is met where the curve is within this of it, and its last value within 1.6 times that; or after so many
-steps that follow the curve.
-"""
+PLACES = ("right", "overlap", "explained")
 
 
 def epsilon_for(
@@ -46,63 +39,73 @@ def epsilon_for(
 ) -> Expected | None:
     """Return the simulation at the least epsilon that reaches a goal; None where even a very large epsilon does not.
 
-    Bisection in log epsilon, then a logistic curve through points around its end, refined where it meets the goal.
+    All epsilons are tried on the same tables and draws, and the curve through them never falls. What is returned is at
+    or above the goal.
     """
     if not 0.0 < goal < 1.0:
         raise InvalidParameterError(f"A goal must lie in (0, 1), but it is {goal:g}.")
-    drawn, n_few = tables or DrawnTables(scenario), max(n_tables // 4, min(n_tables, 8))
-
-    def at(place: float, count: int, seed: int, explains: bool = measure == "explained") -> Expected | None:
-        options: dict[str, Any] = {"n_tables": count, "n_draws": 1, "seed": seed, "tables": drawn, "explains": explains}
-        results = expected(scenario, [rival], [math.exp(place)], **options)
-        return results[0] if results else None
-
-    low, high = math.log(LEAST_EPSILON), math.log(MOST_EPSILON)
-    if getattr(at(high, n_few, seed), measure, 0.0) < goal > getattr(at(high, 2 * n_tables, seed + 1), measure, 0.0):
-        return None  # only if many tables agree
-    while high - low > WIDTH:
-        middle = (low + high) / 2.0
-        low, high = (middle, high) if getattr(at(middle, n_few, seed), measure, 0.0) < goal else (low, middle)
-    places = [_within(high + part) for part in AROUND]
-    values = [getattr(at(place, n_tables, seed + 1), measure, 0.0) for place in places]
-    tried = list[Expected]()
-    for step in range(STEPS):
-        place = _within(_crossing(np.array(places), np.array(values), goal)[0])
-        latest = at(place, 2 * n_tables, seed + 2 + step, explains=True)
-        tried += [latest] if latest is not None else []
-        places += [place] * 2
-        values += [getattr(latest, measure, 0.0)] * 2
-        _, curve = _crossing(np.array(places), np.array(values), goal)
-        if abs(curve(place) - goal) <= NEAR and abs(values[-1] - goal) <= 1.6 * NEAR:
-            return latest
-    met = [result for result in tried if getattr(result, measure) >= goal - NEAR]
-    return min(met or tried[-1:], key=lambda result: result.epsilon, default=None)
+    n_few = max(n_tables // 4, min(n_tables, 8))
+    curve = _Curve(scenario, rival, measure, seed, tables or DrawnTables(scenario))
+    place = curve.first(EPSILONS, n_few, goal)
+    while place < len(EPSILONS) and curve.raw(EPSILONS[place], n_tables) < goal:
+        place += 1
+    if place == len(EPSILONS):
+        if curve.raw(EPSILONS[-1], n_tables) < goal:
+            return None
+        place -= 1
+    while place > 0 and curve.raw(EPSILONS[place - 1], n_tables) >= goal:
+        place -= 1
+    high = EPSILONS[place]
+    low = EPSILONS[place - 1] if place else high
+    while high / low > NEAR:
+        middle = _rounded(math.sqrt(low * high))
+        if middle in (low, high):
+            break
+        low, high = (middle, high) if curve.raw(middle, n_tables) < goal else (low, middle)
+    met = [each for each in curve.risen(n_tables) if getattr(each, measure) >= goal]
+    return met[0] if met else None
 
 
-def _within(place: float) -> float:
-    """The nearest logarithm of an epsilon that can be had."""
-    return min(max(place, math.log(LEAST_EPSILON)), math.log(MOST_EPSILON))
+def _rounded(epsilon: float) -> float:
+    """Two significant digits: what people write."""
+    return float(f"{epsilon:.2g}")
 
 
-def _crossing(places: Floats, values: Floats, goal: float) -> tuple[float, Callable[[float], float]]:
-    """Where a logistic curve through noisy values, in the logarithm of epsilon, takes a value; and the curve."""
-    middle = float(places.mean())
-    x = np.column_stack([np.ones(len(places)), places - middle])
-    start = math.log(goal / (1.0 - goal))
-    coef = np.array([start, 1.0])
-    for _ in range(50):
-        mean = 1.0 / (1.0 + np.exp(-np.clip(x @ coef, -30.0, 30.0)))
-        weights = np.maximum(mean * (1.0 - mean), 1e-4)
-        prior = 1e-3 * np.eye(2)  # values that are all alike have no curve through them
-        coef = coef + np.linalg.solve(x.T @ (weights[:, None] * x) + prior, x.T @ (values - mean) - prior @ coef)
+class _Curve:
+    """Ratings of one selection, at any epsilon, on the same tables and draws."""
 
-    def curve(place: float) -> float:
-        return float(1.0 / (1.0 + np.exp(-np.clip(coef[0] + coef[1] * (place - middle), -30.0, 30.0))))
+    def __init__(self, scenario: Scenario, rival: Rival, measure: Measure, seed: int, tables: DrawnTables) -> None:
+        self._scenario, self._rival, self._measure, self._seed, self._tables = scenario, rival, measure, seed, tables
+        self._ratings: dict[float, list[Floats]] = {}
 
-    if not coef[1] > 0.0:
-        return middle, curve
-    reach = float(np.ptp(places))
-    return middle + min(max((start - float(coef[0])) / float(coef[1]), -reach), reach), curve
+    def _at(self, epsilon: float, n_tables: int) -> list[Floats]:
+        """One array of shape (1, 1, 3) a table; none where the epsilon is refused."""
+        ratings = self._ratings.setdefault(epsilon, [])
+        work = Simulation(self._scenario, (self._rival,), (epsilon,), 1, self._seed)
+        if len(ratings) < n_tables and work.prepared:
+            ratings += [work.rated(number, self._tables) for number in range(len(ratings), n_tables)]
+        return ratings[:n_tables]
+
+    def raw(self, epsilon: float, n_tables: int) -> float:
+        """The mean at one epsilon; 0 where it is refused."""
+        ratings = self._at(epsilon, n_tables)
+        return float(np.mean([own[..., PLACES.index(self._measure)] for own in ratings])) if ratings else 0.0
+
+    def first(self, epsilons: Sequence[float], n_tables: int, goal: float) -> int:
+        """Place of the first epsilon at which few tables reach the goal; past the end where none does."""
+        low, high = 0, len(epsilons)
+        while low < high:  # the law rises, so a bisection does
+            middle = (low + high) // 2
+            low, high = (middle + 1, high) if self.raw(epsilons[middle], n_tables) < goal else (low, middle)
+        return low
+
+    def risen(self, n_tables: int) -> list[Expected]:
+        """The curve through all epsilons that were tried on all tables."""
+        epsilons = sorted(epsilon for epsilon, ratings in self._ratings.items() if len(ratings) >= n_tables)
+        if not epsilons:
+            return []
+        ratings = np.stack([np.concatenate(self._at(epsilon, n_tables)) for epsilon in epsilons])
+        return risen(self._scenario, self._rival.name, epsilons, ratings)
 
 
 def epsilons_for(

@@ -18,6 +18,15 @@ PRIVATE_CLIP = {"y_bound": "private", "y_quantile": 0.5, "shares": {"y_bound": 0
 SCREENED = (1, 2, 3, 5)
 """Columns that a screening selects."""
 
+SATURATION = 0.3
+"""Of a screening that counts cells beyond this part of a half range as at its end: it suits narrow columns."""
+
+FALSE_COLUMN = 0.3
+"""Chance of a false column of a lower threshold, beside the usual one."""
+
+READINGS = ("auto", "aic", "bic")
+"""Penalties under which one release of moments is read."""
+
 MANY = 20
 """From this many candidates on, a search takes long: fewer tunings of it are tried."""
 
@@ -88,17 +97,45 @@ def rivals(metadata: Metadata, target: str, candidates: tuple[str, ...], delta: 
         Rival(f"pcls, y_bound private, l1_radius {part * half:.3g}", "pcls", {**PRIVATE_CLIP, "l1_radius": part * half})
         for part in (RADII if few else RADII[1:2])
     ]
-    compared.append(Rival("moments, y_bound private", "moments", {"y_bound": "private", **guess}))
-    if delta > 0.0:
-        noisy = {"delta": delta, "y_bound": "private", **guess}
-        compared.append(Rival(f"moments, y_bound private, delta {delta:g}", "moments", noisy))
+    compared += _moments(guess, delta)
     if sum(len(getattr(metadata.declared(name), "levels", None) or (1, 1)) - 1 for name in candidates) < MANY:
         compared.append(Rival("decorrelated", "decorrelated", {}))
+        lower = {"max_false": FALSE_COLUMN}
+        compared.append(Rival(f"decorrelated, max_false {FALSE_COLUMN:g}", "decorrelated", lower))
     if all(metadata.is_number(name) for name in candidates):
-        compared += [
-            Rival(f"sis, {k} columns", "sis", {"n_features_to_select": k, **guess})
-            for k in SCREENED
-            if k < len(candidates)
-        ]
-        compared.append(Rival("sis, above a threshold", "sis", {"n_features_to_select": "auto", **guess}))
+        compared += _screenings(guess, len(candidates))
     return compared
+
+
+def _moments(guess: dict[str, int], delta: float) -> list[Rival]:
+    """Noisy moments, pure and with a delta, each read under several penalties."""
+    compared = []
+    for spent in (0.0, delta) if delta > 0.0 else (0.0,):
+        name = "moments, y_bound private" + (f", delta {spent:g}" if spent else "")
+        for penalty in READINGS:
+            usual = penalty == "auto"
+            parameters = {"y_bound": "private", **guess, **({"delta": spent} if spent else {})}
+            compared.append(
+                Rival(
+                    name if usual else f"{name}, read by {penalty.upper()}",
+                    "moments",
+                    parameters if usual else {**parameters, "model_penalty": penalty},
+                )
+            )
+    return compared
+
+
+def _screenings(guess: dict[str, int], n_candidates: int) -> list[Rival]:
+    """The best columns one by one: a number of them, or all above a threshold."""
+    compared = []
+    for k in SCREENED:
+        if k < n_candidates:
+            parameters = {"n_features_to_select": k, **guess}
+            compared += [
+                Rival(f"sis, {k} columns", "sis", parameters),
+                Rival(f"sis, {k} columns, saturation {SATURATION:g}", "sis", {**parameters, "saturation": SATURATION}),
+            ]
+    unnumbered: dict[str, Any] = {"n_features_to_select": "auto", **guess}
+    lower = {**unnumbered, "max_false": FALSE_COLUMN}
+    compared.append(Rival("sis, above a threshold", "sis", unnumbered))
+    return [*compared, Rival(f"sis, above a threshold, max_false {FALSE_COLUMN:g}", "sis", lower)]

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 from scipy.special import ndtr
 
+from discreet.data.columns import Features
 from discreet.data.derived_columns import columns_read
 from discreet.data.design import Design, bounded, declared_batch, numbers
 from discreet.data.metadata import CategoryColumn, Metadata, NumericColumn, half_width
@@ -28,6 +29,15 @@ SPREAD = 1.0 / 3.0
 
 SAMPLE = 20_000
 """Rows from which a scenario computes what its columns explain: exact enough for a plan."""
+
+SAMPLE_CELLS, LEAST_SAMPLE = 2**23, 200
+"""Of wide tables fewer rows do: what few columns explain needs no more."""
+
+FEW = 60
+"""Candidates whose moments are added up at once; of more, those that are asked for alone."""
+
+MOST_DRAWN = 20_000
+"""Rows that a drawn table has; of a larger one each row counts several times."""
 
 
 @dataclass(frozen=True)
@@ -128,7 +138,7 @@ class Scenario:
         InvalidParameterError
             When a number is out of range, a name unknown, or the number of rows is not given.
         """
-        names, rows = names_and_rows(metadata, target, candidates, n_rows)
+        names, rows = names_and_rows(metadata, target, candidates, n_rows, effects)
         half = half_width(metadata.declared(target))[1]  # type: ignore[arg-type]
         check_numbers(r_squared, correlation, noise_sd)
         check_effects(effects, names, half)
@@ -201,7 +211,7 @@ class Scenario:
         the metadata need not declare the table, so only you know that it is public. A plan or a release takes none but
         the one that they declare.
         """
-        names, rows = names_and_rows(metadata, target, candidates, n_rows)
+        names, rows = names_and_rows(metadata, target, candidates, n_rows, effects)
         half = half_width(metadata.declared(target))[1]  # type: ignore[arg-type]
         check_numbers(R_SQUARED if r_squared is None else r_squared, 0.0, noise_sd)
         check_effects(effects, names, half)
@@ -280,7 +290,17 @@ class Scenario:
     @cached_property
     def sample(self) -> Floats:
         """Columns of many rows, from -1 to 1 or for a category from 0 to 1, the same every time."""
-        return self._scores(Source.seeded(1), SAMPLE)
+        return self._scores(Source.seeded(1), max(min(SAMPLE, SAMPLE_CELLS // len(self.candidates)), LEAST_SAMPLE))
+
+    @property
+    def repeats(self) -> int:
+        """How often a drawn row counts."""
+        return -(-self.n_rows // MOST_DRAWN)
+
+    @property
+    def drawn_rows(self) -> int:
+        """How many rows are drawn."""
+        return self.n_rows // self.repeats
 
     @cached_property
     def draw_metadata(self) -> Metadata:
@@ -290,7 +310,11 @@ class Scenario:
         """
         facts: dict[str, Any] = {"unit_id": None}
         if self.metadata.n_rows is not None:
-            facts["n_rows"] = self.n_rows
+            facts["n_rows"] = self.drawn_rows * self.repeats
+        features = self.metadata.features
+        if features is not None and self.metadata.layout is not None:  # a drawn table has a column for each
+            own = tuple(name for name in self.candidates if name not in self.metadata.columns)
+            facts |= {"layout": None, "features": Features(**features.model_dump() | {"names": own, "count": None})}
         return self.metadata.with_derived_stored().model_copy(update=facts)
 
     def draw(self, rng: Source) -> SimulatedTable:
@@ -304,18 +328,24 @@ class Scenario:
         Returns
         -------
         SimulatedTable
-            With `n_rows` rows; under replace_one its metadata say so.
+            With `n_rows` rows, or nearly where they are many; under replace_one its metadata say so.
+
+        Notes
+        -----
+        Of many rows some are drawn, and each counts several times: see `_as_of_more`.
         """
-        scores = self._scores(rng, self.n_rows)
-        noise = self.noise_sd * normals(rng, self.n_rows, 1)[:, 0]
+        scores = self._scores(rng, self.drawn_rows)
+        noise = self._noise(rng, self.drawn_rows)
+        if self.repeats > 1:
+            noise = _as_of_more(noise, scores, self.repeats)
         middle, half = half_width(self.metadata.declared(self.target))  # type: ignore[arg-type]
         start = middle if self.intercept is None else self.intercept
         total = start + signal(scores, self.candidates, self.effects, self.level_effects) + noise
         columns = {name: self._cells(name, scores[:, j]) for j, name in enumerate(self.candidates)}
-        if getattr(self.metadata.declared(self.target), "type", "") == "integer":
+        if getattr(self.metadata.declared(self.target), "type", "") == "integer" and self.repeats == 1:
             total = np.rint(total)
         columns[self.target] = _array(np.clip(total, middle - half, middle + half))
-        return SimulatedTable(pa.table(columns), self.draw_metadata)
+        return SimulatedTable(pa.table(columns), self.draw_metadata, self.repeats)
 
     def explained(self, table: SimulatedTable, selected: Sequence[str]) -> float:
         """Return what a model explains of what all the right columns do, on a drawn table, without any noise.
@@ -339,7 +369,7 @@ class Scenario:
         """Adjusted R^2 of least squares, from the exact moments."""
         if not names:
             return 0.0
-        design = self._design
+        design = self._design if len(self.candidates) <= FEW else self._small_design(names)
         units = dict(zip(design.candidates, design.units(), strict=True))
         columns = np.flatnonzero(np.any([units[name] for name in names], axis=0))
         places = np.concatenate([[0], columns[columns > 0]])
@@ -354,6 +384,13 @@ class Scenario:
     def _design(self) -> Design:
         return Design.plan(self.draw_metadata, self.target, self.candidates)
 
+    def _noise(self, rng: Source, n_rows: int) -> Floats:
+        """Return what the columns do not explain."""
+        return np.asarray(self.noise_sd * normals(rng, n_rows, 1)[:, 0])
+
+    def _small_design(self, names: Collection[str]) -> Design:
+        return Design.plan(self.draw_metadata, self.target, tuple(sorted(names)))
+
     def _scores(self, rng: Source, n_rows: int) -> Floats:
         """Columns from -1 to 1, categories by the place of their level: of public records, or spread evenly.
 
@@ -365,7 +402,7 @@ class Scenario:
         for j in range(1, latent.shape[1]):
             share = math.sqrt(1.0 - self.correlation**2)
             latent[:, j] = self.correlation * latent[:, j - 1] + share * latent[:, j]
-        even = 2.0 * ndtr(latent) - 1.0
+        even = self._spread(2.0 * ndtr(latent) - 1.0)
         for j, name in enumerate(self.candidates):
             column = self.metadata.declared(name)
             if isinstance(column, CategoryColumn):
@@ -379,6 +416,10 @@ class Scenario:
                 even[:, j] = (integers - middle) / half if half > 0 else 0.0
         self._derive(even, rng)
         return np.asarray(even, dtype=np.float64)
+
+    def _spread(self, even: Floats) -> Floats:
+        """Return columns over their bounds, from columns that are spread evenly from -1 to 1."""
+        return even
 
     def _derive(self, scores: Floats, rng: Source) -> None:
         """Compute the scores of derived candidates from their sources'; sources that are none are spread evenly."""
@@ -409,6 +450,19 @@ class Scenario:
             return _array(np.rint(values) if column.type == "integer" else values)
         levels = column.levels or ()
         return pa.array(levels).take(pa.array(level_places(scores, len(levels))))
+
+
+def _as_of_more(noise: Floats, scores: Floats, repeats: int) -> Floats:
+    """Return noise that goes with the columns as little as it does in a table of so many times the rows.
+
+    With k repeats of r rows, X'e must have the variance of k r rows: k r sigma^2 S, not k^2 r sigma^2 S. So the part of
+    the noise that the columns explain by chance is divided by the root of k; the rest is left as it is.
+    """
+    columns = np.column_stack([np.ones(len(scores)), scores])
+    if columns.shape[1] > len(columns) // 4:  # more columns than such rows can tell apart
+        return noise
+    by_chance = columns @ np.linalg.lstsq(columns, noise, rcond=None)[0]
+    return np.asarray(noise - (1.0 - 1.0 / math.sqrt(repeats)) * by_chance)
 
 
 def _array(values: Floats) -> pa.Array:

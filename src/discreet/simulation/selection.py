@@ -12,6 +12,7 @@ import numpy as np
 from discreet.errors import DiscreetError, InvalidParameterError
 from discreet.mechanisms.rng import Source
 from discreet.methods.base.method import Preparation, Progress
+from discreet.simulation.cached_moments import CachedMoments, ReadMoments
 from discreet.simulation.cached_preparation import cached_preparation
 from discreet.simulation.drawn_tables import DrawnTables
 from discreet.simulation.processes import spread
@@ -116,10 +117,12 @@ class Simulation:
         seed = table_seed(self.seed, number)
         table = self.scenario.draw(Source.seeded(seed)) if tables is None else tables.table(seed)
         ratings = np.empty((len(self.prepared), self.n_draws, 3))
-        for place, prepared in enumerate(self.prepared.values()):
-            rng = Source.seeded(seed * 1009 + place + 1)
-            for draw in range(self.n_draws):
-                ratings[place, draw] = _rated(self.scenario, table, prepared, rng, self.explains)
+        for draw in range(self.n_draws):
+            # Each request starts at the same words: selections and epsilons are compared on the same draws.
+            released: dict[str, ReadMoments] = {}
+            for place, prepared in enumerate(self.prepared.values()):
+                selected = _selected(prepared, table, Source.seeded(seed * 1009 + draw + 1), released)
+                ratings[place, draw] = _rated(self.scenario, table, selected, self.explains)
         return ratings
 
 
@@ -219,7 +222,7 @@ def expected(
     else:
         take(work.rated(number, tables) for number in remaining)
     ratings = np.stack(table_ratings)
-    return [_mean(scenario, *key, ratings[:, place]) for place, key in enumerate(work.prepared)]
+    return [mean_rating(scenario, *key, ratings[:, place]) for place, key in enumerate(work.prepared)]
 
 
 def expected_selection(
@@ -271,10 +274,21 @@ def _prepared(scenario: Scenario, rival: Rival, epsilon: float) -> Preparation |
         return None
 
 
+def _selected(
+    prepared: Preparation, table: SimulatedTable, rng: Source, released: dict[str, ReadMoments]
+) -> tuple[str, ...]:
+    """Columns that a request selects; moments are released once for all penalties that read them."""
+    if not isinstance(prepared, CachedMoments):
+        return tuple(sorted(prepared.run(table, rng).selected))
+    key = prepared.release_key
+    if key not in released:
+        released[key] = prepared.released(table, rng)
+    return tuple(sorted(prepared.read(released[key])))
+
+
 def _rated(
-    scenario: Scenario, table: SimulatedTable, prepared: Preparation, rng: Source, explains: bool
+    scenario: Scenario, table: SimulatedTable, selected: tuple[str, ...], explains: bool
 ) -> tuple[float, float, float]:
-    selected = tuple(sorted(prepared.run(table, rng).selected))
     right, explained = scenario.truth, math.nan
     if explains:
         explained = table.cached(("worth", selected), lambda: scenario.explained(table, selected))
@@ -283,7 +297,25 @@ def _rated(
     return float(set(selected) == right), overlap, explained
 
 
-def _mean(scenario: Scenario, name: str, epsilon: float, ratings: Floats) -> Expected:
+def mean_rating(scenario: Scenario, name: str, epsilon: float, ratings: Floats) -> Expected:
+    """Return the means of ratings, and the error of the first.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        What tables were drawn from.
+    name : str
+        Of the selection.
+    epsilon : float
+        In nats.
+    ratings : ndarray of float, shape (n_tables, n_draws, 3)
+        Right, overlap, explained.
+
+    Returns
+    -------
+    Expected
+        The error is that between tables.
+    """
     right, overlap, explained = ratings.mean(axis=(0, 1))
     chances = ratings[:, :, 0].mean(axis=1)
     sample_error = float(chances.std(ddof=1) / math.sqrt(len(chances))) if len(chances) > 1 else 0.0

@@ -28,11 +28,13 @@ class SimulatedTable(FrameTable):
         Drawn.
     metadata : Metadata
         Its own.
+    repeats : int
+        How often each row counts.
     """
 
-    def __init__(self, frame: pa.Table, metadata: Metadata) -> None:
+    def __init__(self, frame: pa.Table, metadata: Metadata, repeats: int = 1) -> None:
         super().__init__(frame, metadata, "simulated")
-        self._arrow = frame
+        self._arrow, self._repeats = frame, repeats
         self._cache: dict[Any, Any] = {}
 
     def cached(self, key: Any, value: Callable[[], Any]) -> Any:
@@ -40,6 +42,10 @@ class SimulatedTable(FrameTable):
         if key not in self._cache:
             self._cache[key] = value()
         return self._cache[key]
+
+    @override
+    def row_count(self) -> int | None:
+        return self._repeats * int(self._arrow.num_rows)
 
     @override
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
@@ -56,7 +62,7 @@ class SimulatedTable(FrameTable):
     ) -> Integers:
         total = start.copy()
         for cells in self._encoded(design):  # one thread: on tables of a plan's size others cost more than they save
-            total += work(cells)
+            total += self._repeats * work(cells)
         return total
 
     def _encoded(self, design: RowMap) -> Iterable[Cells]:
@@ -95,7 +101,7 @@ class SimulatedTable(FrameTable):
         moments[:p, :p] = gram
         moments[:p, p] = moments[p, :p] = _summed(x @ y for x, y in zip(blocks, targets, strict=True))
         moments[p, p] = int(_summed(np.atleast_1d(y @ y) for y in targets)[0])
-        return moments
+        return self._repeats * moments
 
     @override
     def products(self, design: ScoreDesign, progress: Progress | None = None) -> Integers:
@@ -108,7 +114,7 @@ class SimulatedTable(FrameTable):
             ],
         )
         targets = [design.responses(batch.column(0)).astype(np.float64) for batch in self.batches([design.target])]
-        return _summed(x @ y for x, y in zip(features, targets, strict=True))
+        return self._repeats * _summed(x @ y for x, y in zip(features, targets, strict=True))
 
     @override
     def target_sum(self, design: ScoreDesign) -> tuple[int, int]:

@@ -9,6 +9,7 @@ import numpy as np
 from discreet.data.design import Design
 from discreet.data.metadata import Metadata
 from discreet.errors import InvalidParameterError
+from discreet.methods.base.candidates import features_of
 
 MOST_CELLS = 2**28
 """Of a drawn table."""
@@ -74,9 +75,18 @@ def _kind(value: Any) -> str:
 
 
 def names_and_rows(
-    metadata: Metadata, target: str, candidates: Sequence[str] | None, n_rows: int | None
+    metadata: Metadata,
+    target: str,
+    candidates: Sequence[str] | None,
+    n_rows: int | None,
+    effects: Mapping[str, float] | None = None,
 ) -> tuple[tuple[str, ...], int]:
-    """Return the candidates and the number of rows; a table of them must fit into memory."""
+    """Return the candidates and the number of rows; a table of them must fit into memory.
+
+    Of features of which the metadata tell the number alone, those with stated effects have their names.
+    """
+    if candidates is None and metadata.features is not None:
+        candidates = _with_named(features_of(metadata, target, None), list(effects or ()), metadata)
     names = Design.plan(metadata, target, candidates).candidates
     rows = metadata.n_rows if n_rows is None else n_rows
     if rows is None or rows < 1:
@@ -88,6 +98,13 @@ def names_and_rows(
             "columns have more. Give a smaller n_rows: more rows only do better."
         )
     return names, rows
+
+
+def _with_named(features: Sequence[str], named: Sequence[str], metadata: Metadata) -> list[str]:
+    listed, is_long = dict.fromkeys(features), metadata.layout is not None
+    new = [name for name in named if name not in listed and metadata.features is not None]
+    new = [name for name in new if metadata.features.holds(name, is_long)]  # type: ignore[union-attr]
+    return [*new, *list(listed)[: len(listed) - len(new)]]
 
 
 def check_numbers(r_squared: float, correlation: float, noise_sd: float | None) -> None:

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from discreet.workflow.expectation import Expectation as Expectation
     from discreet.workflow.expectation import Question as Question
     from discreet.workflow.expectation_figures import expect as expect
+    from discreet.workflow.expectation_figures import refined as refined
     from discreet.workflow.expectation_report import accuracy_picture as accuracy_picture
     from discreet.workflow.expectation_report import expectation_page as expectation_page
     from discreet.workflow.hybrid import check_weighted as check_weighted
@@ -47,6 +48,8 @@ if TYPE_CHECKING:
     from discreet.workflow.metadata import derived_columns as derived_columns
     from discreet.workflow.priced_request import PricedRequest as PricedRequest
     from discreet.workflow.priced_request import price as price
+    from discreet.workflow.recommendation import recommended_command as recommended_command
+    from discreet.workflow.recommendation import recommended_sentences as recommended_sentences
     from discreet.workflow.request import Answer as Answer
     from discreet.workflow.request import answer as answer
     from discreet.workflow.request import check_table as check_table
@@ -110,6 +113,9 @@ _HOMES = {
     "price": "discreet.workflow.priced_request",
     "ranges_as_schema": "discreet.parameters.by_method",
     "read_run": "discreet.workflow.run_file",
+    "recommended_command": "discreet.workflow.recommendation",
+    "recommended_sentences": "discreet.workflow.recommendation",
+    "refined": "discreet.workflow.expectation_figures",
     "reserve": "discreet.workflow.request",
     "select_from": "discreet.workflow.derive",
     "selection_of": "discreet.workflow.derive",
@@ -167,6 +173,9 @@ __all__ = [
     "price",
     "ranges_as_schema",
     "read_run",
+    "recommended_command",
+    "recommended_sentences",
+    "refined",
     "reserve",
     "select_from",
     "selection_of",

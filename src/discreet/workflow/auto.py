@@ -35,7 +35,7 @@ def auto_method(
     """Return the method with its tuning, and how it was chosen.
 
     Returns (1) its parameters are checked; (2) for the release: the selection's name, what it was compared with, the
-    overlap to expect, and what was supposed.
+    overlap to expect, why it was chosen, and what was supposed.
     """
     exact_epsilon(epsilon)
     exact_delta(delta)
@@ -54,6 +54,7 @@ def auto_method(
         "among": choice.n_rivals,
         "expected_overlap": round(choice.overlap, 3),
         "expected_right": round(choice.right, 3),
+        "reason": choice.reason,
         **({"supposed": choice.supposed} if choice.supposed else {}),
     }
     method: Method = choice.rival.at(epsilon)

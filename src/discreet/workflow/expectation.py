@@ -34,13 +34,17 @@ class Question:
     supposed : dict
         What is supposed of the table: fields of `discreet.simulation.supposition.Supposition`, by name.
     methods : tuple of str
-        Compare these alone; empty: all.
+        The request at hand, which comes first; empty: none.
     parameters : dict
         Of each of the named methods.
+    is_alone : bool
+        Whether nothing is compared with the named methods.
+    at : float, optional
+        The epsilon at which selections are compared in full; default the one in the middle.
     goal : tuple of str and float, optional
         A measure, "right", "overlap" or "explained", and what it must reach.
     n_tables : int, optional
-        Tables to draw; of a goal, tables for each of several steps.
+        Tables to draw for each figure; default few for all selections and 200 for those that do best.
     n_draws : int
         Draws of noise on each.
     seed : int
@@ -56,6 +60,8 @@ class Question:
     supposed: Mapping[str, Any] = field(default_factory=dict)
     methods: tuple[str, ...] = ()
     parameters: Mapping[str, Any] = field(default_factory=dict)
+    is_alone: bool = False
+    at: float | None = None
     goal: "tuple[Measure, float] | None" = None
     n_tables: int | None = None
     n_draws: int = 1
@@ -64,7 +70,7 @@ class Question:
     @property
     def middle(self) -> float:
         """The epsilon at which selections are compared in full."""
-        return self.epsilons[len(self.epsilons) // 2]
+        return self.epsilons[len(self.epsilons) // 2] if self.at is None else self.at
 
 
 @dataclass(frozen=True)
@@ -96,6 +102,28 @@ class Choice:
 
 
 @dataclass(frozen=True)
+class Recommendation:
+    """The selection that a plan recommends, and why.
+
+    Parameters
+    ----------
+    rival : str
+        The name of its choice.
+    epsilon : float
+        At which it is asked for.
+    reason : str
+        In a sentence.
+    figures : dict
+        The row of the expectation that it rests on.
+    """
+
+    rival: str
+    epsilon: float
+    reason: str
+    figures: dict[str, Any]
+
+
+@dataclass(frozen=True)
 class Expectation:
     """How well selections do on tables that are drawn from what is supposed.
 
@@ -118,6 +146,16 @@ class Expectation:
         Fields of `discreet.simulation.fits.ExpectedFit`, and of the scenario; none for a goal.
     fits_refused : dict of str to str
         Epsilons at which the right columns cannot be fitted, and why.
+    asked : tuple of str
+        Names of the request at hand: those of the named methods.
+    recommended : Recommendation or None
+        None where no selection does anything.
+    unlucky : tuple of dict
+        Rows of unkind tables, and `kind`: of what is recommended or asked, in one of the scenarios.
+    fewer : tuple of dict
+        Rows of the same with half the rows.
+    is_final : bool
+        Whether no figure will become finer.
     stored : bool
         Whether it was found in the cache.
     """
@@ -129,6 +167,11 @@ class Expectation:
     theory: list[dict[str, Any]]
     fits: tuple[dict[str, Any], ...] = ()
     fits_refused: dict[str, str] = field(default_factory=dict)
+    asked: tuple[str, ...] = ()
+    recommended: Recommendation | None = None
+    unlucky: tuple[dict[str, Any], ...] = ()
+    fewer: tuple[dict[str, Any], ...] = ()
+    is_final: bool = True
     stored: bool = False
 
     @classmethod
@@ -137,9 +180,19 @@ class Expectation:
 
         The same.
         """
-        listed: dict[str, Any] = {name: tuple(value[name]) for name in ("rows", "fits")}
+        listed: dict[str, Any] = {name: tuple(value[name]) for name in ("rows", "fits", "asked", "unlucky", "fewer")}
         choices = tuple(Choice(**choice) for choice in value["choices"])
-        return cls(**{**value, **listed, "choices": choices})
+        recommended = None if value["recommended"] is None else Recommendation(**value["recommended"])
+        return cls(**{**value, **listed, "choices": choices, "recommended": recommended})
+
+    def choice(self, name: str) -> Choice:
+        """Return a selection by its name."""
+        return next(choice for choice in self.choices if choice.name == name)
+
+    def worst(self, name: str, epsilon: float, measure: str) -> dict[str, Any] | None:
+        """Return the row of the unkind tables on which a selection does worst; None where none were drawn."""
+        rows = [row for row in self.unlucky if row["rival"] == name and row["epsilon"] == epsilon]
+        return min(rows, key=lambda row: float(row[measure]), default=None)
 
     def record(self, question: Question) -> dict[str, Any]:
         """Return what JSON holds of it."""
@@ -148,7 +201,11 @@ class Expectation:
             "supposed": self.supposed,
             "goal": None if question.goal is None else {"measure": question.goal[0], "at_least": question.goal[1]},
             "choices": [asdict(choice) for choice in self.choices],
+            "asked": list(self.asked),
+            "recommended": None if self.recommended is None else asdict(self.recommended),
             "figures": list(self.rows),
+            "unlucky": list(self.unlucky),
+            "with_half_the_rows": list(self.fewer),
             "refused": self.refused,
             "fits": list(self.fits),
             "fits_refused": self.fits_refused,

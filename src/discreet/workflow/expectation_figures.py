@@ -1,14 +1,16 @@
 """How well selections can be expected to do on a table like the one described: simulated, no data are opened."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from discreet.accounting.guarantee import exact_delta
 from discreet.errors import DiscreetError, InvalidParameterError
-from discreet.methods.registry import CHOOSING, SELECTIONS
+from discreet.methods.base.method import Progress as Told
+from discreet.methods.registry import CHOOSING, SCREENINGS, SELECTIONS
 from discreet.release import canonical_sha256
 from discreet.workflow.chance import chance_before
 from discreet.workflow.code import code_sha256
@@ -17,21 +19,17 @@ from discreet.workflow.expectation import Choice as Choice
 from discreet.workflow.expectation import Expectation as Expectation
 from discreet.workflow.expectation import Question as Question
 from discreet.workflow.expectation_cache import keep, stored
+from discreet.workflow.recommendation import FIXED
 
 if TYPE_CHECKING:  # they need scipy, which a command that plans nothing must not wait for
     from discreet.methods.base.method import Preparation
-    from discreet.simulation.fits import ExpectedFit
     from discreet.simulation.rivals import Rival
     from discreet.simulation.scenario import Scenario
-    from discreet.simulation.selection import Expected, Measure
 
-TABLES = 10
-GOAL_TABLES = 100
-FIT_TABLES = 4
-MOST_FIT_TABLES = 40
+MOST_IN_A_MODEL = 60
+"""Features among which the best subset is looked for; of more, columns are screened."""
+
 LEAST_EPSILON, MOST_EPSILON = 1e-6, 1000.0
-
-Told = Callable[[str, int, int | None], None]
 
 
 def expect(question: Question, n_processes: int = 1, progress: Told | None = None) -> Expectation:
@@ -39,36 +37,43 @@ def expect(question: Question, n_processes: int = 1, progress: Told | None = Non
 
     From public facts alone.
 
-    Cost: a selection for each table, draw, method and epsilon; nothing where the same was asked before.
+    Cost: see `refined`; nothing where the same was asked before.
     """
+    *_, last = refined(question, n_processes, progress)
+    return last
+
+
+def refined(question: Question, n_processes: int = 1, progress: Told | None = None) -> Iterator[Expectation]:
+    """Yield what is expected, soon from few tables, then finer and finer; the last is what `expect` returns.
+
+    Cost: a selection for each table, draw, method and epsilon.
+    """
+    from discreet.workflow.expectation_stages import Stages  # compilers and scipy start slowly
+
     _check(question)
     groups = _scenarios(question)  # of each number of rows
     first = groups[0][0]
-    rivals = _rivals(question, first)
+    own, usual = _rivals(question, first)
+    rivals = (*own, *usual)
     supposed = _supposed(groups)
     key = _key(question, supposed, rivals)
     cached = _known(key)
     if cached is not None:
-        return cached
-    choices, refused = _choices(question, first, rivals)
-    rows, fits = list[dict[str, Any]](), list[dict[str, Any]]()
-    for scenarios in groups:
-        usable = [rival for rival in _rivals(question, scenarios[0]) if rival.name not in refused]
-        for name, scenario in zip(_names(scenarios), scenarios, strict=True):
-            own = {"scenario": name, **_numbers(scenario)}
-            if question.goal is None:
-                answers, fitted = _curve(question, scenario, usable, n_processes, progress)
-                fits += [{**asdict(choice), **own} for choice in fitted]
-            else:
-                answers = _inverted(question, question.goal, scenario, usable, n_processes, progress)
-            rows += [{**asdict(choice), **own} for choice in answers]
-    answer = Expectation(
-        supposed, choices, tuple(rows), refused, _theory(question, first, rivals), tuple(fits), _unfit(question, first)
+        yield cached
+        return
+    choices, refused = _choices(question, first, rivals, own)
+    usable = [[rival for rival in chain(*_rivals(question, group[0])) if rival.name not in refused] for group in groups]
+    stages = Stages(question, groups, usable, choices, n_processes, progress)
+    theory, unfit = _theory(question, first, rivals), _unfit(question, first)
+    empty = Expectation(
+        supposed, choices, (), refused, theory, fits_refused=unfit, asked=tuple(rival.name for rival in own)
     )
-    value = asdict(answer)
+    latest = empty
+    for latest in stages.answers(empty):
+        yield latest
+    value = asdict(latest)
     del value["stored"]
     keep(key, value)
-    return answer
 
 
 def _check(question: Question) -> None:
@@ -111,14 +116,19 @@ def _scenarios(question: Question) -> "list[list[Scenario]]":
     return [supposition.scenarios(*question_key, n_rows=count) for count in counts]
 
 
-def _rivals(question: Question, scenario: "Scenario") -> "list[Rival]":
+def _rivals(question: Question, scenario: "Scenario") -> "tuple[list[Rival], list[Rival]]":
+    """The request at hand, then what it is compared with."""
     from discreet.simulation.rivals import Rival, rivals  # as below
 
     usual = rivals(question.metadata, question.target, scenario.candidates, question.delta, scenario.n_rows)
+    if question.metadata.features is not None and len(scenario.candidates) > MOST_IN_A_MODEL:
+        # A threshold for thousands of columns takes half a minute to find, at each epsilon: it must be asked for.
+        screened = [rival for rival in usual if rival.method in SCREENINGS]
+        usual = [rival for rival in screened if rival.parameters.get(FIXED) != "auto"]
     if not question.methods:
         if question.parameters:
             raise InvalidParameterError("Parameters must be those of a method. Give --method beside --set.")
-        return usual
+        return [], usual
     answers: list[Rival] = []
     for method in dict.fromkeys(question.methods):
         if method not in CHOOSING:
@@ -130,18 +140,19 @@ def _rivals(question: Question, scenario: "Scenario") -> "list[Rival]":
             parameters = {**({"delta": question.delta} if question.delta else {}), **question.parameters}
             own = [Rival(f"{method}, {description}" if description else method, method, parameters)]
         answers += own
-    return answers
+    names = {rival.name for rival in answers}
+    return answers, [] if question.is_alone else [rival for rival in usual if rival.name not in names]
 
 
 def _choices(
-    question: Question, scenario: "Scenario", rivals: "Sequence[Rival]"
+    question: Question, scenario: "Scenario", rivals: "Sequence[Rival]", own: "Sequence[Rival]"
 ) -> tuple[tuple[Choice, ...], dict[str, str]]:
     """Selections with their costs; those that are refused at all epsilons, with the reason."""
     answers, refused = list[Choice](), dict[str, str]()
     for rival in rivals:
         prepared, reason = _first(scenario, rival, question.epsilons)
         if prepared is None:
-            if question.methods:
+            if rival in own:
                 raise InvalidParameterError(str(reason)) if not isinstance(reason, DiscreetError) else reason
             refused[rival.name] = str(reason)
             continue
@@ -173,32 +184,6 @@ def _first(
     return None, reason
 
 
-def _curve(
-    question: Question, scenario: "Scenario", rivals: "Sequence[Rival]", n_processes: int, progress: Told | None
-) -> "tuple[list[Expected], list[ExpectedFit]]":
-    from discreet.simulation.drawn_tables import DrawnTables  # compilers and scipy start slowly: no other command waits
-    from discreet.simulation.fits import expected_fit
-    from discreet.simulation.selection import expected
-
-    tables = DrawnTables(scenario)
-    answers = expected(
-        scenario,
-        rivals,
-        question.epsilons,
-        n_tables=question.n_tables or TABLES,
-        n_draws=question.n_draws,
-        seed=question.seed,
-        n_processes=n_processes,
-        tables=tables,
-        progress=progress,
-    )
-    n_fits = min(question.n_tables or FIT_TABLES, MOST_FIT_TABLES)
-    question_key = {"n_tables": n_fits, "seed": question.seed}
-    return answers, expected_fit(
-        scenario, question.epsilons, question.delta, **question_key, tables=tables, progress=progress
-    )
-
-
 def _unfit(question: Question, scenario: "Scenario") -> dict[str, str]:
     """Epsilons at which a fit is refused, and why."""
     from discreet.simulation.fits import fit_cost  # as above
@@ -209,55 +194,20 @@ def _unfit(question: Question, scenario: "Scenario") -> dict[str, str]:
     return {epsilon: reason for epsilon, reason in reasons.items() if reason}
 
 
-def _inverted(
-    question: Question,
-    goal: "tuple[Measure, float]",
-    scenario: "Scenario",
-    rivals: "Sequence[Rival]",
-    n_processes: int,
-    progress: Told | None,
-) -> "list[Expected]":
-    from discreet.simulation.inversion import epsilons_for  # as above
-
-    return epsilons_for(
-        scenario,
-        rivals,
-        goal[1],
-        goal[0],
-        n_tables=question.n_tables or GOAL_TABLES,
-        seed=question.seed,
-        n_processes=n_processes,
-        progress=progress,
-    )
-
-
 def _theory(question: Question, scenario: "Scenario", rivals: "Sequence[Rival]") -> list[dict[str, Any]]:
     from discreet.simulation.theory import conditions  # as above
 
     return conditions(scenario, rivals, question.middle)
 
 
-def _names(scenarios: "Sequence[Scenario]") -> list[str]:
-    return [chr(ord("A") + place) for place in range(len(scenarios))]
-
-
-def _numbers(scenario: "Scenario") -> dict[str, float | None]:
-    """What differs between scenarios, beside the number of rows."""
-    return {
-        "times": scenario.times,
-        "correlation": None if scenario.pattern is not None else scenario.correlation,
-        "r_squared": scenario.r_squared,
-        "noise_sd": scenario.noise_sd,
-    }
-
-
 def _supposed(groups: "Sequence[Sequence[Scenario]]") -> dict[str, Any]:
     from discreet.simulation.supposition import pattern_record  # as above
+    from discreet.workflow.expectation_stages import scenario_names, scenario_numbers
 
     first, like = groups[0][0], pattern_record(groups[0][0])
     listed = [
-        {"scenario": name, **_numbers(choice), "effects": dict(choice.effects)}
-        for name, choice in zip(_names(groups[0]), groups[0], strict=True)
+        {"scenario": name, **scenario_numbers(choice), "effects": dict(choice.effects)}
+        for name, choice in zip(scenario_names(groups[0]), groups[0], strict=True)
     ]
     own = {key: listed[0][key] for key in ("effects", "noise_sd", "r_squared", "correlation")}
     levels = {name: list(changes) for name, changes in first.level_effects.items()}
@@ -280,12 +230,12 @@ def _key(question: Question, supposed: dict[str, Any], rivals: "Sequence[Rival]"
             "metadata": question.metadata.sha256,
             "supposed": supposed,
             "rivals": [asdict(rival) for rival in rivals],
-            "named": bool(question.methods),
+            "named": [list(question.methods), dict(question.parameters), question.is_alone],
+            "at": question.at,
             "epsilons": question.epsilons,
             "goal": question.goal,
             "delta": question.delta,
-            "tables": question.n_tables or (GOAL_TABLES if question.goal else TABLES),
-            "fits": min(question.n_tables or FIT_TABLES, MOST_FIT_TABLES),
+            "tables": question.n_tables,
             "draws": question.n_draws,
             "seed": question.seed,
         }

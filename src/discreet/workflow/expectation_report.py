@@ -33,7 +33,11 @@ MEASURES = {
 
 
 def expectation_page(
-    question: Question, expectation: Expectation, supposed: Sequence[str], notes: Sequence[str]
+    question: Question,
+    expectation: Expectation,
+    supposed: Sequence[str],
+    notes: Sequence[str],
+    advice: Sequence[str] = (),
 ) -> str:
     """Return a plan as one page that needs nothing else.
 
@@ -72,7 +76,8 @@ def expectation_page(
         marked=False,
     )
     turned = {findings.study.name: _by_epsilon(findings) for findings in shown if findings.study.name in MEASURES}
-    return study_page([*shown, _notes(notes)], drawn, heading, turned)
+    recommended = [_text("recommended", "What is recommended", advice)] if advice else []
+    return study_page([*recommended, *shown, _text("notes", "What the figures mean", notes)], drawn, heading, turned)
 
 
 def accuracy_picture(expectation: Expectation) -> str:
@@ -92,12 +97,12 @@ def _study(name: str, title: str, description: str, columns: Iterable[str], *pic
     return Study(name, title, "", (description,), ways, (), (), pictures, (), 0)
 
 
-def _best(rows: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Names of the selections, the best first: few enough to be told apart."""
+def _best(rows: Sequence[Mapping[str, Any]], asked: Sequence[str]) -> list[str]:
+    """Names of the selections, the request at hand and then the best first: few enough to be told apart."""
     totals: dict[str, float] = {}
     for row in rows:
         totals[row["rival"]] = totals.get(row["rival"], 0.0) + row["overlap"]
-    return sorted(totals, key=lambda name: -totals[name])[:MOST_CURVES]
+    return sorted(totals, key=lambda name: (name not in asked, -totals[name]))[:MOST_CURVES]
 
 
 def _settings(expectation: Expectation, row: Mapping[str, Any]) -> dict[str, Any]:
@@ -105,8 +110,8 @@ def _settings(expectation: Expectation, row: Mapping[str, Any]) -> dict[str, Any
     return settings | ({"supposed": row["scenario"]} if len(expectation.supposed["scenarios"]) > 1 else {})
 
 
-def _notes(notes: Sequence[str]) -> Findings:
-    return Findings(Study("notes", "What the figures mean", "", tuple(notes), (), (), (), (), (), 0), (), 0)
+def _text(name: str, title: str, sentences: Sequence[str]) -> Findings:
+    return Findings(Study(name, title, "", tuple(sentences), (), (), (), (), (), 0), (), 0)
 
 
 def _scenarios(expectation: Expectation) -> Findings | None:
@@ -134,9 +139,8 @@ def _scenarios(expectation: Expectation) -> Findings | None:
 def _needed(measure: str, expectation: Expectation) -> Findings | None:
     """The epsilon that each selection needs."""
     description = (
-        f"An epsilon at which the goal is reached, of: {MEASURES[measure][1].lower()}. Where a selection does no "
-        "better with more epsilon over some range, it may be any of that range. Selections that do not reach it are "
-        "left out."
+        f"The least epsilon at which the goal is reached, of: {MEASURES[measure][1].lower()}. Selections that do not "
+        "reach it are left out."
     )
     rows = tuple(
         Row("epsilon", {"selection": row["rival"], **_settings(expectation, row)}, row["epsilon"])
@@ -161,7 +165,7 @@ def _needed(measure: str, expectation: Expectation) -> Findings | None:
 def _accuracy(expectation: Expectation) -> list[Findings | None]:
     """Curves against epsilon, and against the number of rows."""
     epsilons = sorted({row["epsilon"] for row in expectation.rows})
-    names = _best(expectation.rows)
+    names = _best(expectation.rows, expectation.asked)
     studies: list[Findings | None] = []
     for measure, (title, description) in list(MEASURES.items())[:2]:
         rows = tuple(

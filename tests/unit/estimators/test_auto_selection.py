@@ -45,7 +45,7 @@ def planned(monkeypatch):
         calls.append(asked)
         return own(*asked)
 
-    monkeypatch.setattr(choice, "ROUNDS", ((6, 1, 2), (6, 1, 1)))
+    monkeypatch.setattr(choice, "ROUNDS", ((13, 2), (13, 1)))
     monkeypatch.setattr(choice, "best_selection", counted)
     monkeypatch.setattr("discreet.workflow.auto._KNOWN", {})
     return calls

@@ -3,7 +3,7 @@
 import pytest
 
 import discreet as dc
-from discreet.simulation.rivals import MANY, rivals
+from discreet.simulation.rivals import MANY, READINGS, rivals
 
 BOX = {"type": "real", "lower": -1, "upper": 1, "source": "test"}
 TARGET = {"type": "real", "lower": -4, "upper": 4, "source": "test"}
@@ -46,7 +46,17 @@ def test_screening_takes_numbers():
     """Screening is left out where a candidate is a category, and never selects all."""
     assert "sis" not in {one.method for one in found(metadata(4, 500, group=LEVELS))[1]}
     asked = [one.parameters["n_features_to_select"] for one in found(metadata(3, 500))[1] if one.method == "sis"]
-    assert asked == [1, 2, "auto"]
+    assert asked == [1, 1, 2, 2, "auto", "auto"]
+
+
+def test_one_release_of_moments_is_read_under_all_penalties():
+    """What differs is the penalty alone, so that all readings cost as much as one."""
+    _, among = found(metadata(3, 500))
+    for delta in (None, 1e-6):
+        read = [one.parameters for one in among if one.method == "moments" and one.parameters.get("delta") == delta]
+        assert [one.get("model_penalty", "auto") for one in read] == list(READINGS)
+        rest = [{key: value for key, value in one.items() if key != "model_penalty"} for one in read]
+        assert all(one == rest[0] for one in rest)
 
 
 def test_bounds_are_in_the_targets_unit():

@@ -64,7 +64,7 @@ def test_what_is_explained(r_squared):
     """The columns explain the stated part of the target's variance, whose standard deviation is the stated one."""
     scenario = Scenario.of(metadata(), "y", ["a", "b"], n_true=2, r_squared=r_squared, n_rows=200_000)
     cells = columns(drawn(scenario, 5))
-    x = np.column_stack([np.ones(200_000), cells["a"], cells["b"]])
+    x = np.column_stack([np.ones(len(cells["a"])), cells["a"], cells["b"]])
     left = cells["y"] - x @ np.linalg.lstsq(x, cells["y"], rcond=None)[0]
     assert 1 - left.var() / cells["y"].var() == pytest.approx(r_squared, abs=0.02)
     assert cells["y"].std() == pytest.approx(SPREAD * 40, rel=0.03)
@@ -77,7 +77,7 @@ def test_stated_effects_and_noise():
     assert scenario.truth == {"a", "c"}
     cells = columns(drawn(scenario, 1))
     level = np.select([cells["c"] == "low", cells["c"] == "middle"], [0.0, 0.5], 1.0)
-    x = np.column_stack([np.ones(100_000), (cells["a"] - 5) / 5, cells["b"] / 4, level])
+    x = np.column_stack([np.ones(len(cells["a"])), (cells["a"] - 5) / 5, cells["b"] / 4, level])
     fit = np.linalg.lstsq(x, cells["y"], rcond=None)[0]
     assert fit == pytest.approx([10.0, 5.0, 0.0, -3.0], abs=0.1)
     assert (cells["y"] - x @ fit).std() == pytest.approx(2.0, rel=0.02)
@@ -89,6 +89,25 @@ def test_correlation(correlation):
     cells = columns(drawn(Scenario.of(metadata(), "y", ["a", "b"], n_true=1, correlation=correlation, n_rows=50_000)))
     expected = 6 / np.pi * np.arcsin(correlation / 2)  # of two evenly spread columns with normal scores
     assert np.corrcoef(cells["a"], cells["b"])[0, 1] == pytest.approx(expected, abs=0.03)
+
+
+def test_a_few_rows_stand_for_many():
+    """A row that counts ten times: sums are those of the whole table, and columns without effect seem no stronger."""
+    n_rows = 200_000
+    scenario = Scenario.of(metadata(), "y", ["a", "b"], effects={"a": 0.0}, n_rows=n_rows)
+    assert (scenario.repeats, scenario.drawn_rows) == (10, 20_000)
+    design, strengths = Design.plan(scenario.draw_metadata, "y", ["a", "b"]), []
+    for seed in range(60):
+        table = drawn(scenario, seed)
+        moments = table.moments(design).astype(float)
+        gram, xty, yty = moments[:3, :3], moments[:3, 3], moments[3, 3]
+        coefficients = np.linalg.solve(gram, xty)
+        residual = (yty - xty @ coefficients) / n_rows
+        strengths += list(coefficients[1:] ** 2 / (residual * np.diag(np.linalg.inv(gram))[1:]))
+    assert table.row_count() == n_rows
+    assert np.mean(strengths) == pytest.approx(
+        1.0, abs=4 * np.sqrt(2 / 120)
+    )  # of chi-squared: ten without a correction
 
 
 def test_no_effect_at_all():

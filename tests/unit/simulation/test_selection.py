@@ -181,11 +181,12 @@ def drawn():
     ids=["pcls", "moments", "sis", "pcls explained"],
 )
 def test_goal_agrees_with_a_fresh_simulation(rival, measure, wanted, drawn):
-    """At the epsilon found, other tables reach the goal within 0.03."""
+    """At the epsilon found the goal is met, and other tables tell the same within the stated error."""
     found = epsilon_for(drawn.scenario, rival, wanted, measure, n_tables=GOAL_TABLES, seed=1, tables=drawn)
     asked = FRESH | {"seed": 77, "tables": drawn, "explains": measure == "explained"}
     (fresh,) = expected(drawn.scenario, [rival], [found.epsilon], **asked)
-    assert getattr(fresh, measure) == pytest.approx(wanted, abs=0.03)
+    assert getattr(found, measure) >= wanted
+    assert getattr(fresh, measure) == pytest.approx(getattr(found, measure), abs=3.5 * found.error)
 
 
 def test_goal_that_is_not_reached():
@@ -262,3 +263,37 @@ def test_an_end_ends_all_processes(number):
         time.sleep(0.1)
     assert not any(os.path.exists(f"/proc/{child}") for child in children)
     assert words.count("Traceback") == (1 if number == signal.SIGINT else 0), words
+
+
+def test_all_selections_and_epsilons_meet_the_same_draws():
+    """A request's ratings do not depend on what is compared beside it, nor on its place."""
+    own = scenario(4, 300)
+    among = (pcls(), Rival("sis", "sis", {"n_features_to_select": 2}), Rival("moments", "moments", {}))
+    facts = {"n_tables": 6, "n_draws": 2, "seed": 3}
+    together = {(one.rival, one.epsilon): one for one in expected(own, among, [0.5, 2.0], **facts)}
+    for rival in reversed(among):
+        for epsilon in (2.0, 0.5):
+            assert expected(own, [rival], [epsilon], **facts) == [together[rival.name, epsilon]]
+
+
+def test_readings_of_one_release_select_what_each_would_alone():
+    """Noisy moments that several penalties read are drawn once, with the draws that each would have had."""
+    own = scenario(4, 300)
+    read = [Rival(f"moments, {penalty}", "moments", {"model_penalty": penalty}) for penalty in ("auto", "aic", "bic")]
+    facts = {"n_tables": 12, "n_draws": 2, "seed": 4}
+    together = expected(own, read, [1.0], **facts)
+    assert [one.overlap for one in together] == [expected(own, [rival], [1.0], **facts)[0].overlap for rival in read]
+    assert len({one.overlap for one in together}) > 1
+
+
+def test_readings_of_one_release_draw_it_once(monkeypatch):
+    """For each table and draw, whatever the number of penalties; the control has another quantile for its clip."""
+    drawn, released = [], CachedMoments.released
+    monkeypatch.setattr(CachedMoments, "released", lambda self, *more: drawn.append(self) or released(self, *more))
+    read = [{"model_penalty": penalty} for penalty in ("auto", "aic", "bic")]
+    other = {"y_bound": "private", "y_quantile": 0.5}
+    for parameters, times in ((read, 2), ([*read, other], 4)):
+        among = [Rival(str(place), "moments", own) for place, own in enumerate(parameters)]
+        drawn.clear()
+        expected(scenario(4, 300), among, [1.0], n_tables=1, n_draws=2)
+        assert len(drawn) == times

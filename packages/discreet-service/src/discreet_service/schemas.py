@@ -189,6 +189,9 @@ class ExpectIn(_Body):
     r_squared: Annotated[float | None, Field(gt=0, lt=1)] = None
     n_true: Annotated[int | None, Field(ge=0, le=60)] = None
     correlation: Annotated[float | None, Field(gt=-1, lt=1)] = None
+    method: Annotated[MethodName | None, Field(description="of the request at hand, which comes first")] = None
+    parameters: Annotated[FreeForm, Field(default_factory=dict, description="of that method, such as epsilon")]
+    n_tables: Annotated[int | None, Field(ge=1, le=200, description="fewer are faster; default up to 200")] = None
 
 
 class RequestIn(PlanIn):

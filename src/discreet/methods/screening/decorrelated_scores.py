@@ -65,6 +65,9 @@ DEVIATIONS = 2.5
 SAMPLING = 0.8
 """Variance, a row, of a saturated column times the cut target."""
 
+MOST_SCORE = 2**61
+"""In steps: beyond any threshold, and far from where 64 bits end."""
+
 HALF = Fraction(1, 2)
 
 
@@ -301,7 +304,8 @@ class PreparedScores(Preparation):
         variances = (n_rows + more) * self._rows_per_unit * plan.row_variances + n_rows**2 * plan.variances
         noise = self._choice_noise(float(variances.mean()))
         # What was released before may be added to any score: it moves none of them between neighbors.
-        shifted = np.abs(sums + _steps(plan.shifts * n_rows))
+        # All is cut, so that no sum wraps around: that would tell neighbors apart.
+        shifted = np.abs(np.clip(sums, -MOST_SCORE, MOST_SCORE) + _steps(plan.shifts * n_rows))
         own = shifted - _steps(DEVIATIONS * (np.sqrt(variances) - math.sqrt(variances.mean())))
         threshold = round((noise.threshold or 0.0) * GRID**2)
         chosen = self.choice.draw(self.rows.units.scores(np.maximum(own, 0)), threshold, rng)
@@ -372,7 +376,8 @@ class PreparedScores(Preparation):
 
 def _steps(rows: Floats) -> Integers:
     """Return scores in whole steps, from rows."""
-    return np.rint(rows * GRID**2).astype(np.int64)
+    steps: Integers = np.rint(np.clip(rows * GRID**2, -MOST_SCORE, MOST_SCORE)).astype(np.int64)
+    return steps
 
 
 def _between(ends: tuple[float, float], factor: float) -> float:

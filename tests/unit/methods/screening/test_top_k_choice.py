@@ -10,6 +10,8 @@ from discreet.accounting.compose import guarantee_of
 from discreet.accounting.neighbors import NeighboringRelation
 from discreet.mechanisms.rng import Source
 from discreet.methods.screening.top_k_choice import (
+    EXPECTED_SHARE,
+    GAMMA,
     LEAD,
     MOST_SETS,
     TopK,
@@ -17,6 +19,8 @@ from discreet.methods.screening.top_k_choice import (
     concentrated_epsilon,
     log_sets,
 )
+
+DRAWS = 40
 
 
 def top_k(mechanism, k=3, noise="exponential", epsilon=2, d=10, sensitivity=7):
@@ -76,3 +80,22 @@ def test_numbers_too_long_for_a_file_are_cut():
     box = top_k("canonical_lipschitz", k=3000, d=10**7).noise_record(1, "rows", "1", "none")
     assert box.n_candidates == MOST_SETS
     assert len(str(box.model_dump_json())) < 5000
+
+
+def test_the_rule_keeps_one_shot_noise_where_normal_columns_score_little():
+    """Of 200 normal columns within four standard deviations five go with the target: at 3,000 rows one-shot noise finds
+    half of them and the other mechanism none; at 30,000 rows the rule takes the other, which finds all.
+    """
+    rng, source = np.random.default_rng(3), Source.seeded(3)  # noqa: TID251 - simulated scores, not noise
+    for n_rows, expected, least in ((3000, "one_shot", 0.4), (30_000, "canonical_lipschitz", 0.99)):
+        mechanism = choose_mechanism(200, 5, Fraction(1), 2.0, EXPECTED_SHARE * n_rows)
+        assert mechanism == expected
+        shares = {"one_shot": 0.0, "canonical_lipschitz": 0.0}
+        for _ in range(DRAWS):
+            products = np.append(n_rows * np.linspace(0.6, 0.3, 5), np.zeros(195)) + rng.normal(0, n_rows**0.5, 200)
+            scores = np.abs(np.rint(products / 16.0 * 1000)).astype(np.int64)  # a sixteenth of a correlation a row
+            for name in shares:
+                drawn = TopK(name, "exponential", GAMMA, 200, 5, Fraction(1), 2000).draw(scores, source)
+                shares[name] += sum(place < 5 for place in drawn) / 5 / DRAWS
+        assert shares[mechanism] > least
+        assert shares["canonical_lipschitz"] < 0.2 or mechanism == "canonical_lipschitz"

@@ -59,7 +59,7 @@ def plan(
     planning.check_out(out, options.fields["supposed"].get("like"))
     with service() as remote:
         public = remote.metadata(dataset)
-    planning.expect(options, public, out, json_, quiet)
+    planning.expect(options, public, ("discreet", "remote", "select", dataset), out, json_, quiet)
 
 
 @sharing(selecting.question, sending)

@@ -6,8 +6,10 @@ from typing import Any
 
 from discreet.errors import InvalidParameterError
 from discreet_service.pages.forms import Form, validated
-from discreet_service.pages.method_choices import APPLIES, OF_SELECTION, takes
+from discreet_service.pages.method_choices import APPLIES, METHODS, OF_SELECTION, takes
 from discreet_service.schemas import PlanIn, RequestIn
+
+SELECTIONS = tuple(choice.name for choice in METHODS[0][1])
 
 MOST_TICKED = 80
 """Up to so many columns are offered as boxes; of more, names are typed."""
@@ -29,6 +31,17 @@ def candidates_of(form: Form) -> list[str] | None:
         names = list(dict.fromkeys(line.strip() for line in form.get("typed").split("\n") if line.strip()))
         return names or None
     return [name for name in form.every("candidates") if name != form.get("target")]
+
+
+def selection_of(form: Form) -> dict[str, Any]:
+    """Return method and parameters of the selection that a form asks for; nothing where it asks for none."""
+    if form.get("parameters"):  # of a picture's address
+        return {"method": form.get("method"), "parameters": _more(form.get("parameters"))}
+    method, parameters = form.get("method"), _parameters(form)
+    if method == "run":
+        steps = dict(parameters["select"])
+        method, parameters = steps.pop("method"), {"epsilon": parameters["epsilon"]} | steps
+    return {"method": method, "parameters": parameters} if method in SELECTIONS else {}
 
 
 def _plan(form: Form) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """The plan builder: what a request would cost, while it is being put together, from public facts alone."""
 
+import json
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Request, Response
@@ -20,6 +21,9 @@ from discreet_service.use_cases import datasets, people, permissions, plans
 router = APIRouter()
 
 Analyst = Annotated[Visit, signed_in(Role.ANALYST)]
+
+QUICK_TABLES = 16
+"""For each figure, at first; finer ones follow while the page is looked at."""
 
 DEFAULTS = {"method": "pcls", "epsilon": "1"}
 
@@ -129,8 +133,11 @@ def _cost(visit: Visit, form: Form) -> dict[str, Any]:
 
 
 def _question(form: Form) -> ExpectIn:
+    """The question of a form: its own request first; quickly from few tables, or finer where that is asked."""
     fields = {"dataset": form.get("dataset"), "target": form.get("target"), "delta": form.get("delta")}
-    return validated(ExpectIn, **fields, candidates=plan_form.candidates_of(form))
+    few = {} if form.get("finer") else {"n_tables": QUICK_TABLES}
+    asked = plan_form.selection_of(form)
+    return validated(ExpectIn, **fields, **few, **asked, candidates=plan_form.candidates_of(form))
 
 
 def _accuracy(visit: Visit, form: Form) -> dict[str, Any]:
@@ -142,4 +149,13 @@ def _accuracy(visit: Visit, form: Form) -> dict[str, Any]:
     record = expectation.record(question)
     query = [("dataset", body.dataset), ("target", body.target), ("delta", str(body.delta))]
     query += [("candidates", name) for name in body.candidates or ()]
-    return {"error": None, "record": record, "rows": expectation.rows, "query": query, "epsilons": question.epsilons}
+    query += [] if body.method is None else [("method", body.method), ("parameters", json.dumps(body.parameters))]
+    query += [("finer", "yes")] if body.n_tables is None else []
+    return {
+        "error": None,
+        "record": record,
+        "rows": expectation.rows,
+        "query": query,
+        "sentences": workflow.recommended_sentences(expectation),
+        "may_be_finer": body.n_tables is not None,
+    }

@@ -23,7 +23,7 @@ _NICE = 10
 
 def question_of(fields: dict[str, Any]) -> workflow.Question:
     """Return a question from its JSON."""
-    listed = {name: tuple(fields[name]) for name in ("epsilons", "n_rows")}
+    listed = {name: tuple(fields[name]) for name in ("epsilons", "n_rows", "methods")}
     candidates = None if fields["candidates"] is None else tuple(fields["candidates"])
     metadata = workflow.Metadata.from_value(fields["metadata"])
     return workflow.Question(**{**fields, **listed, "metadata": metadata, "candidates": candidates})

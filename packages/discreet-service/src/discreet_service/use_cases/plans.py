@@ -38,20 +38,30 @@ def expect(context: Context, who: Principal, body: ExpectIn) -> tuple[workflow.Q
     dataset = permissions.open_dataset(context, who, body.dataset)
     fields = question_in(dataset.metadata, body)
     question = question_of(fields)
-    columns = len(question.metadata.columns) if body.candidates is None else len(body.candidates) + 1
+    features = question.metadata.features
+    n_features = 0 if features is None else features.count or len(features.names or ())
+    columns = n_features + len(question.metadata.columns) if body.candidates is None else len(body.candidates) + 1
     check_cells(body.n_rows or question.metadata.n_rows or 0, columns)
     return question, context.simulations.expect(who.name, fields, caller_is_gone)
 
 
 def question_in(metadata: dict[str, Any], body: ExpectIn) -> dict[str, Any]:
     """Return the fields of a `workflow.Question`, for JSON."""
+    parameters = dict(body.parameters)
+    epsilon, delta = parameters.pop("epsilon", None), parameters.pop("delta", None)
+    at = float(epsilon) if isinstance(epsilon, int | float) else None
+    epsilons = set(workflow.EPSILONS if body.epsilons is None else body.epsilons)
     supposed = {"r_squared": body.r_squared, "n_true": body.n_true, "correlation": body.correlation}
     return {
         "metadata": metadata,
         "target": body.target,
         "candidates": body.candidates,
-        "delta": body.delta,
+        "delta": float(delta) if isinstance(delta, int | float) and delta else body.delta,
         "n_rows": [] if body.n_rows is None else [body.n_rows],
         "supposed": {name: value for name, value in supposed.items() if value is not None},
-        "epsilons": list(workflow.EPSILONS if body.epsilons is None else body.epsilons),
+        "epsilons": sorted(epsilons | ({at} if at is not None else set())),
+        "at": at,
+        "methods": [] if body.method is None else [body.method],
+        "parameters": parameters,
+        "n_tables": body.n_tables,
     }

@@ -1,0 +1,106 @@
+"""What tables are supposed to be like where nothing is stated: several kinds, none of them the kindest."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+from typing_extensions import override
+
+from discreet.data.metadata import Metadata, half_width
+from discreet.simulation.scenario import N_TRUE, R_SQUARED, SPREAD, Scenario
+from discreet.typing import Floats
+
+POWERS = (1.0, 3.0, 8.0)
+"""Of a share in (0, 1), for a column of cells that are even, skewed, or nearly all at the lower bound."""
+
+
+class World(NamedTuple):
+    """A kind of table.
+
+    Parameters
+    ----------
+    equal : bool
+        Whether effects are equal; else they fall evenly from the first column to the last.
+    correlation : float
+        Of neighboring columns.
+    uneven : bool
+        Whether columns are narrow, skewed, and rarely above their lower bound, in turns.
+    place : float
+        Of the target's mean in half ranges from the middle of its bounds.
+    r_squared : float
+        What the columns explain.
+    """
+
+    equal: bool = True
+    correlation: float = 0.0
+    uneven: bool = False
+    place: float = 0.0
+    r_squared: float = R_SQUARED
+
+
+WORLDS = (
+    World(),
+    World(equal=False, correlation=0.6),
+    World(uneven=True),
+    World(equal=False, place=-0.5),
+)
+HARD = World(correlation=0.6, r_squared=0.1)
+"""Weak effects: where the table is large, they alone tell selections apart."""
+
+
+@dataclass(frozen=True)
+class UnevenScenario(Scenario):
+    """A scenario whose columns are narrow, skewed, and rarely above their lower bound, in turns."""
+
+    @override
+    def _spread(self, even: Floats) -> Floats:
+        shares = (even + 1.0) / 2.0
+        first = len(self.truth)  # so that other shapes matter where other numbers of columns do
+        for j in range(even.shape[1]):
+            shape = (j + first) % (len(POWERS) + 1)
+            even[:, j] = even[:, j] / 2.0 if shape == len(POWERS) else 2.0 * shares[:, j] ** POWERS[shape] - 1.0
+        return even
+
+
+def numbers(n_candidates: int) -> tuple[int, ...]:
+    """Return how many columns may matter: as many as a plan supposes, one fewer and one more; each is as likely.
+
+    Examples
+    --------
+    >>> numbers(6), numbers(2)
+    ((2, 3, 4), (1, 2))
+    """
+    usual = _usual(n_candidates)
+    return tuple(k for k in (usual - 1, usual, usual + 1) if 1 <= k <= n_candidates)
+
+
+def worlds(
+    metadata: Metadata, target: str, names: Sequence[str], n_rows: int | None, n_true: int | None = None
+) -> list[Scenario]:
+    """Return the scenarios: all kinds with all numbers of columns that matter, or the one that is stated."""
+    listed = numbers(len(names)) if n_true is None else (n_true,)
+    scenarios = [_scenario(world, k, metadata, target, names, n_rows) for k in listed for world in WORLDS]
+    hard = _usual(len(names)) if n_true is None else n_true
+    return [*scenarios, _scenario(HARD, hard, metadata, target, names, n_rows)]
+
+
+def _usual(n_candidates: int) -> int:
+    return max(1, min(N_TRUE, n_candidates // 2))
+
+
+def _scenario(
+    world: World, n_true: int, metadata: Metadata, target: str, names: Sequence[str], n_rows: int | None
+) -> Scenario:
+    kind = UnevenScenario if world.uneven else Scenario
+    sizes = np.ones(n_true) if world.equal else np.arange(n_true, 0.0, -1.0)
+    middle, half = half_width(metadata.declared(target))  # type: ignore[arg-type]
+    effects = {name: float(size) * half / n_true for name, size in zip(names, sizes, strict=False)}
+    facts = {"r_squared": world.r_squared, "correlation": world.correlation, "n_rows": n_rows}
+    stated = kind.of(metadata, target, names, effects=effects, **facts)  # type: ignore[arg-type]
+    # The bounds lie at three standard deviations, on the nearer side of the mean.
+    width = SPREAD * half * (1.0 - abs(world.place))
+    factor = width / (stated.explained_variance + stated.noise_sd**2) ** 0.5
+    effects = {name: factor * size for name, size in effects.items()}
+    intercept = middle + world.place * half
+    return replace(stated, effects=effects, noise_sd=factor * stated.noise_sd, intercept=intercept)

@@ -1,0 +1,240 @@
+"""A plan's figures, in stages: few tables for all selections, many for those that do best, unkind tables for these."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, replace
+from typing import Any
+
+from discreet.methods.base.method import Progress
+from discreet.simulation.curves import PairedCurves
+from discreet.simulation.drawn_tables import DrawnTables
+from discreet.simulation.fits import expected_fit
+from discreet.simulation.inversion import epsilons_for
+from discreet.simulation.rivals import Rival
+from discreet.simulation.scenario import Scenario
+from discreet.simulation.unkind import UNKIND, unkind_scenarios
+from discreet.workflow.expectation import Choice, Expectation, Question
+from discreet.workflow.recommendation import recommended, shortlist
+
+Row = dict[str, Any]
+
+FIRST_TABLES = 16
+"""For each selection, before anything is shown."""
+
+MANY_TABLES = 200
+"""For the selections that do best; of several scenarios together twice as many."""
+
+STEP = 4
+"""Steps in which many tables are reached; figures are shown after each."""
+
+UNKIND_TABLES = 50
+HALF_TABLES = 100
+FIT_TABLES = 4
+MOST_FIT_TABLES = 40
+
+
+class Stages:
+    """The stages of a plan's simulation.
+
+    Parameters
+    ----------
+    question : Question
+        What is asked.
+    groups : sequence of sequence of Scenario
+        Scenarios of each number of rows.
+    rivals : sequence of sequence of Rival
+        Selections of each number of rows.
+    choices : sequence of Choice
+        The same with their costs.
+    n_processes : int
+        At most.
+    progress : callable, optional
+        Called as tables are done.
+    """
+
+    def __init__(
+        self,
+        question: Question,
+        groups: Sequence[Sequence[Scenario]],
+        rivals: Sequence[Sequence[Rival]],
+        choices: Sequence[Choice],
+        n_processes: int = 1,
+        progress: Progress | None = None,
+    ) -> None:
+        self._question, self._groups, self._rivals, self._choices = question, groups, rivals, choices
+        self._n_processes, self._told, self._n_done = n_processes, progress, 0
+        self._n_scenarios = sum(map(len, groups))
+        self._n_first = question.n_tables or FIRST_TABLES
+        self._n_many = question.n_tables or max(FIRST_TABLES, min(MANY_TABLES, 2 * MANY_TABLES // self._n_scenarios))
+
+    def _progress(self, what: str, count: int, total: int | None) -> None:
+        """Tell how many tables of all are done; how many that will be is only known nearly."""
+        if self._told is None:
+            return
+        if total is not None:
+            self._told(what, count, total)
+            return
+        n_tables = self._question.n_tables
+        beside = (n_tables or HALF_TABLES) + len(UNKIND) * (n_tables or UNKIND_TABLES)
+        self._n_done += count
+        if self._n_done <= self._n_scenarios * self._n_many + beside:
+            self._told(what, count, self._n_scenarios * self._n_many + beside)
+
+    def answers(self, empty: Expectation) -> Iterator[Expectation]:
+        """Yield answers, each finer than the one before."""
+        if not any(self._rivals):
+            yield empty
+            return
+        latest = empty
+        for latest in self._curves(empty) if self._question.goal is None else self._inverted(empty):
+            yield latest
+        yield from self._beside(latest)
+
+    # ---- curves against epsilon
+
+    def _curves(self, empty: Expectation) -> Iterator[Expectation]:
+        question = self._question
+        curves = [
+            [
+                PairedCurves(scenario, rivals, question.epsilons, question.n_draws, question.seed)
+                for scenario in scenarios
+            ]
+            for scenarios, rivals in zip(self._groups, self._rivals, strict=True)
+        ]
+        for curve in (curve for group in curves for curve in group):
+            self._extend(curve, self._n_first, None)
+        rows = self._rows(curves)
+        yield self._judged(replace(empty, rows=rows, is_final=False))
+        fits = tuple(
+            {**asdict(fit), **own}
+            for scenario, own in self._scenarios()
+            for fit in expected_fit(
+                scenario,
+                question.epsilons,
+                question.delta,
+                n_tables=min(question.n_tables or FIT_TABLES, MOST_FIT_TABLES),
+                seed=question.seed,
+                progress=self._progress,
+            )
+        )
+        answer = self._judged(replace(empty, rows=rows, fits=fits, is_final=False))
+        yield answer
+        step = -(-self._n_many // STEP)
+        for n_tables in range(max(step, self._n_first + 1), self._n_many + step, step):
+            names = shortlist(question, answer)
+            for curve in (curve for group in curves for curve in group):
+                self._extend(curve, min(n_tables, self._n_many), names)
+            answer = self._judged(replace(answer, rows=self._rows(curves)))
+            yield answer
+        for curve in (curve for group in curves for curve in group):  # one may have come to the front at the end
+            self._extend(curve, self._n_many, shortlist(question, answer))
+        yield self._judged(replace(answer, rows=self._rows(curves)))
+
+    def _extend(self, curve: PairedCurves, n_tables: int, names: Sequence[str] | None) -> None:
+        curve.extend(n_tables, names, self._n_processes, self._progress)
+
+    def _rows(self, curves: Sequence[Sequence[PairedCurves]]) -> tuple[Row, ...]:
+        listed = (curve for group in curves for curve in group)
+        return tuple(
+            {**asdict(figure), **own}
+            for curve, (_, own) in zip(listed, self._scenarios(), strict=True)
+            for figure in curve.expected()
+        )
+
+    def _scenarios(self) -> list[tuple[Scenario, Row]]:
+        return [
+            (scenario, {"scenario": name, **scenario_numbers(scenario)})
+            for scenarios in self._groups
+            for name, scenario in zip(scenario_names(scenarios), scenarios, strict=True)
+        ]
+
+    def _judged(self, answer: Expectation) -> Expectation:
+        return replace(answer, recommended=recommended(self._question, answer))
+
+    # ---- the epsilon that a goal needs
+
+    def _inverted(self, empty: Expectation) -> Iterator[Expectation]:
+        """Few tables for all selections, then many for those that need least."""
+        question, few = self._question, max(self._n_many // 4, min(self._n_many, 8))
+        rows = self._needed(None, few)
+        answer = self._judged(replace(empty, rows=rows, is_final=self._n_many == few))
+        yield answer
+        if self._n_many > few:
+            names = shortlist(question, answer)
+            others = tuple(row for row in rows if row["rival"] not in names)
+            yield self._judged(replace(answer, rows=(*self._needed(names, self._n_many), *others)))
+
+    def _needed(self, names: Sequence[str] | None, n_tables: int) -> tuple[Row, ...]:
+        goal = self._question.goal
+        rows = list[Row]()
+        for scenarios, rivals in zip(self._groups, self._rivals, strict=True):
+            for name, scenario in zip(scenario_names(scenarios), scenarios, strict=True):
+                figures = epsilons_for(
+                    scenario,
+                    [rival for rival in rivals if names is None or rival.name in names],
+                    goal[1] if goal else 0.0,
+                    goal[0] if goal else "right",
+                    n_tables=n_tables,
+                    seed=self._question.seed,
+                    n_processes=self._n_processes,
+                    progress=self._progress,
+                )
+                rows += [{**asdict(figure), "scenario": name, **scenario_numbers(scenario)} for figure in figures]
+        return tuple(rows)
+
+    # ---- unkind tables, and fewer rows
+
+    def _beside(self, answer: Expectation) -> Iterator[Expectation]:
+        """What is recommended, and the request at hand, on unkind tables and on tables of half the rows."""
+        question, chosen = self._question, answer.recommended
+        names = list(dict.fromkeys([*([chosen.rival] if chosen else []), *answer.asked]))
+        rivals = [rival for rival in self._rivals[0] if rival.name in names]
+        if not rivals:
+            yield replace(answer, is_final=True)
+            return
+        scenario = self._hardest(answer, names[0])
+        epsilons = question.epsilons
+        if question.goal is not None:
+            epsilons = tuple(sorted({row["epsilon"] for row in answer.rows if row["rival"] in names}))
+        half = replace(scenario, n_rows=max(scenario.n_rows // 2, 1))
+        fewer = self._figures(half, rivals, epsilons, question.n_tables or HALF_TABLES)
+        answer = replace(answer, fewer=fewer)
+        yield answer
+        unlucky = list[Row]()
+        for unkind in unkind_scenarios(scenario):
+            rows = self._figures(unkind, rivals, epsilons, question.n_tables or UNKIND_TABLES)
+            unlucky += [{**row, "kind": unkind.unkindness.name} for row in rows]
+        yield replace(answer, unlucky=tuple(unlucky), is_final=True)
+
+    def _figures(
+        self, scenario: Scenario, rivals: Sequence[Rival], epsilons: Sequence[float], n_tables: int
+    ) -> tuple[Row, ...]:
+        curve = PairedCurves(
+            scenario, rivals, epsilons, self._question.n_draws, self._question.seed, DrawnTables(scenario)
+        )
+        self._extend(curve, n_tables, None)
+        return tuple(asdict(figure) for figure in curve.expected())
+
+    def _hardest(self, answer: Expectation, name: str) -> Scenario:
+        """The scenario, of the first number of rows, in which a selection does worst."""
+        rows = [row for row in answer.rows if row["rival"] == name]
+        totals = {
+            label: sum(row["overlap"] for row in rows if row["scenario"] == label)
+            for label in scenario_names(self._groups[0])
+        }
+        place = min(range(len(self._groups[0])), key=lambda at: list(totals.values())[at])
+        return self._groups[0][place]
+
+
+def scenario_names(scenarios: Sequence[Scenario]) -> list[str]:
+    """Return a letter for each."""
+    return [chr(ord("A") + place) for place in range(len(scenarios))]
+
+
+def scenario_numbers(scenario: Scenario) -> dict[str, float | None]:
+    """Return what differs between scenarios, beside the number of rows."""
+    return {
+        "times": scenario.times,
+        "correlation": None if scenario.pattern is not None else scenario.correlation,
+        "r_squared": scenario.r_squared,
+        "noise_sd": scenario.noise_sd,
+    }

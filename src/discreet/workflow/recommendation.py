@@ -1,0 +1,148 @@
+"""Which selection a plan recommends, why, and the command that asks for it."""
+
+import json
+import math
+import shlex
+from collections.abc import Sequence
+from typing import Any
+
+from discreet.workflow.expectation import Expectation, Question, Recommendation
+
+MOST_REFINED = 3
+"""Selections beside the request at hand that get many tables."""
+
+CLOSE = 0.05
+"""In overlap, or of a goal in the logarithm of epsilon times four: what is further behind the best will stay behind."""
+
+FIXED = "n_features_to_select"
+"""A screening that is told how many columns to select is right only where that number is."""
+
+
+def shortlist(question: Question, answer: Expectation) -> list[str]:
+    """Return the names of the request at hand and of the selections that do best."""
+    best = sorted(_eligible(question, answer), key=lambda name: _merit(question, answer, name), reverse=True)
+    close = [name for name in best[:MOST_REFINED] if _is_close(question, answer, best[0], name)]
+    return list(dict.fromkeys([*answer.asked, *close]))
+
+
+def recommended(question: Question, answer: Expectation) -> Recommendation | None:
+    """Return the selection that does best: at the epsilon of the comparison, or with the least for a goal."""
+    names = sorted(_eligible(question, answer), key=lambda name: _merit(question, answer, name), reverse=True)
+    if not names:
+        return None
+    finest = max(_count(question, answer, name) for name in names)
+    if question.n_tables is None and finest > _count(question, answer, names[0]):  # few tables may flatter
+        names = [name for name in names if _count(question, answer, name) == finest]
+    rows = _rows(question, answer, names[0])
+    worst = min(rows, key=lambda row: row["overlap"]) if question.goal is None else max(rows, key=_epsilon)
+    return Recommendation(names[0], worst["epsilon"], _reason(question, answer, names, worst), worst)
+
+
+def recommended_command(question: Question, answer: Expectation, start: Sequence[str]) -> str:
+    """Return the command that asks for what is recommended, ready to paste; `start` says of which table."""
+    chosen = answer.recommended
+    if chosen is None:
+        return ""
+    choice = answer.choice(chosen.rival)
+    words = [*start, "--target", question.target]
+    if question.candidates is not None:
+        words += ["--candidates", ",".join(question.candidates)]
+    words += ["--method", choice.method, "--epsilon", f"{chosen.epsilon:g}"]
+    for name, value in choice.parameters.items():
+        words += ["--set", f"{name}={_written(value)}"]
+    return shlex.join(words)
+
+
+def recommended_sentences(expectation: Expectation) -> list[str]:
+    """Return why a selection is recommended, and what to rely on."""
+    chosen = expectation.recommended
+    if chosen is None:
+        return []
+    figures = chosen.figures
+    sentences = [
+        f"Recommended: {chosen.rival}, at epsilon {chosen.epsilon:g}.",
+        chosen.reason,
+        f"Likely: {_chances(figures)}, within {2.0 * figures['error']:.2f}.",
+    ]
+    worst = expectation.worst(chosen.rival, chosen.epsilon, "overlap")
+    if worst is not None:
+        sentences.append(f"If you are unlucky: {_chances(worst)}, with {worst['kind']}.")
+    half = [row for row in expectation.fewer if (row["rival"], row["epsilon"]) == (chosen.rival, chosen.epsilon)]
+    return [*sentences, *(f"With half the people: {_chances(row)}." for row in half)]
+
+
+def _chances(row: dict[str, Any]) -> str:
+    return f"exactly the right columns in {row['right']:.2f} of such tables, overlap {row['overlap']:.2f}"
+
+
+def _written(value: Any) -> str:
+    """A parameter as `--set` reads it: text as it is, all else as JSON."""
+    return (
+        value
+        if isinstance(value, str) and value.isalpha() and value not in ("true", "false", "null")
+        else json.dumps(value)
+    )
+
+
+def _eligible(question: Question, answer: Expectation) -> list[str]:
+    names = [choice.name for choice in answer.choices if _rows(question, answer, choice.name)]
+    open_ones = [name for name in names if not isinstance(answer.choice(name).parameters.get(FIXED), int)]
+    return open_ones or names
+
+
+def _rows(question: Question, answer: Expectation, name: str) -> list[dict[str, Any]]:
+    """Rows of a selection that decide: at the compared epsilon, or of a goal that all scenarios reach."""
+    n_rows = answer.supposed["n_rows"][0]
+    rows = [row for row in answer.rows if row["rival"] == name and row["n_rows"] == n_rows]
+    if question.goal is None:
+        return [row for row in rows if row["epsilon"] == question.middle]
+    return rows if len(rows) == len(answer.supposed["scenarios"]) else []
+
+
+def _merit(question: Question, answer: Expectation, name: str) -> tuple[float, float]:
+    rows = _rows(question, answer, name)
+    if question.goal is not None:
+        return -max(map(_epsilon, rows)), sum(row["overlap"] for row in rows)
+    return sum(row["overlap"] for row in rows), sum(row["right"] for row in rows)
+
+
+def _is_close(question: Question, answer: Expectation, best: str, name: str) -> bool:
+    most, own = (_merit(question, answer, each)[0] for each in (best, name))
+    if question.goal is not None:
+        return math.log(own / most) <= 4.0 * CLOSE
+    return most - own <= CLOSE * len(_rows(question, answer, name))
+
+
+def _epsilon(row: dict[str, Any]) -> float:
+    return float(row["epsilon"])
+
+
+def _count(question: Question, answer: Expectation, name: str) -> int:
+    return min(int(row["n_draws"]) for row in _rows(question, answer, name))
+
+
+def _reason(question: Question, answer: Expectation, names: list[str], row: dict[str, Any]) -> str:
+    """Why the first of some selections is recommended, in a sentence."""
+    others = [_rows(question, answer, name) for name in names[1:2]]
+    among = len({choice.name for choice in answer.choices})
+    if question.goal is not None:
+        measure, least = question.goal
+        next_one = f"; the next is {names[1]}, with {max(map(_epsilon, others[0])):.2g}" if others else ""
+        least_one = f"Of {among} selections it needs the least epsilon" if among > 1 else "It needs epsilon"
+        tables = f"{row['n_draws']} simulated tables"
+        return f"{least_one}, {row['epsilon']:.2g}, for {measure} >= {least:g} on {tables}{next_one}."
+    own = _rows(question, answer, names[0])
+    next_one = f"; the next is {names[1]}, by {_mean(others[0]):.2f}" if others else ""
+    only = (
+        "Nothing was compared: its columns overlap"
+        if among == 1
+        else (f"Of {among} selections its columns overlap most")
+    )
+    return (
+        f"{only} with the right ones at epsilon {row['epsilon']:g}, by {_mean(own):.2f} on {row['n_draws']} simulated "
+        f"tables{' of each scenario' if len(own) > 1 else ''}{next_one}."
+    )
+
+
+def _mean(rows: list[dict[str, Any]]) -> float:
+    return float(sum(row["overlap"] for row in rows)) / len(rows)

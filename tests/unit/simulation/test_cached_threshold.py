@@ -1,0 +1,35 @@
+"""Interpolated thresholds of simulated tables: nearly those that a release has, where the number of rows is private."""
+
+import pytest
+
+import discreet as dc
+from discreet.methods.registry import method_of
+from discreet.simulation.cached_preparation import cached_preparation
+from discreet.simulation.cached_threshold import GridThreshold
+
+BOX = {"type": "real", "lower": -1, "upper": 1, "source": "test"}
+
+
+def prepared(n_rows=None, **parameters):
+    relation = {"neighboring": "replace_one", "n_rows": n_rows} if n_rows else {"neighboring": "add_or_remove_one"}
+    columns = {f"x{j}": BOX for j in range(4)} | {"y": BOX}
+    public = dc.Metadata.from_value({"dataset": "toy", "unit": "person", "columns": columns, **relation})
+    return method_of("sis", epsilon=1.0, **parameters).prepare(public, "y", ["x0", "x1", "x2", "x3"])
+
+
+def test_the_threshold_is_that_of_a_release_within_half_a_percent():
+    """For any noisy number of rows, also one below 1; never lower by more than rounding."""
+    own = prepared(n_features_to_select="auto")
+    quick = cached_preparation(own)
+    assert isinstance(quick.choice, GridThreshold)
+    assert quick.event == own.event
+    for n_rows in (0.3, 57.3, 300.0, 12_345.6):
+        exact = own.choice.threshold(n_rows, 50.0)
+        assert 0.999 * exact <= quick.choice.threshold(n_rows, 50.0) <= 1.005 * exact
+
+
+@pytest.mark.parametrize("facts", [{"n_features_to_select": 2}, {"n_features_to_select": "auto", "n_rows": 500}])
+def test_other_screenings_stay_as_they_are(facts):
+    """A number of columns has no threshold, and where rows are public it is computed once."""
+    own = prepared(**facts)
+    assert cached_preparation(own) is own
