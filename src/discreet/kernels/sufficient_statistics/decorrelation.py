@@ -19,7 +19,7 @@ EXPLAINED = 0.5
 LEAST_EIGENVALUE = 0.15
 """Of the correlations: beyond it nothing can be told of two columns beside each other."""
 
-LEAST_KEPT = 0.2
+LEAST_KEPT = 0.1
 """Of the noise of a correlation, the share that is thought to be left after shrinking at the least."""
 
 LEAST_VARIANCE = 1e-4
@@ -47,8 +47,8 @@ TARGET_SLOPE = 0.783
 SQUARE_OF_REAL = 0.75
 """Mean square of a column's residual once it is cut; it is 1 of two values in equal parts."""
 
-TYPICAL_SKEWNESS = 0.3
-"""Mean of a column's residual once it is cut, up to which the error of the target's mean is counted."""
+TYPICAL_SKEWNESS = 0.2
+"""Mean of a real column's residual once it is cut, up to which the error of the target's mean is counted."""
 
 
 class Columns(NamedTuple):
@@ -218,7 +218,7 @@ def decorrelation(columns: Columns, first: Pilot, groups: Bools, distance: int, 
     own = FROM_PILOT * TYPICAL_SLOPE * TARGET_SLOPE * inside * np.where(groups, instruments @ correlations, 0.0)
     own = own / sizes[:, None] / (1.0 + abs(first.excess))
     of_pilot = np.einsum("ij,jk,ik->i", own, first.variance, own)
-    of_means = columns.mean_variance * (inside / (sds * sizes)) ** 2 + TYPICAL_SKEWNESS**2
+    of_means = columns.mean_variance * (inside / (sds * sizes)) ** 2 + _skewness(columns, cut) ** 2
     of_means = of_means * first.excess_variance
     # What the pilot takes off though it is not there, times what is left of another column in a column's residual.
     slope = TYPICAL_SLOPE * TARGET_SLOPE * inside / sizes
@@ -228,6 +228,14 @@ def decorrelation(columns: Columns, first: Pilot, groups: Bools, distance: int, 
     squares = np.minimum(np.where(columns.is_two_valued, 1.0, SQUARE_OF_REAL), 1.0 / cut**2)
     row_variances = (1.0 - excess) / (1.0 + excess) * squares
     return Decorrelation(scoring, own @ first.coefficients, row_variances, of_pilot + of_means + of_leaks)
+
+
+def _skewness(columns: Columns, cut: float) -> Floats:
+    """Return the mean of each column once it is standardized and cut: known of two values, typical of others."""
+    high, low = (1.0 - columns.means) / columns.sds, (1.0 + columns.means) / columns.sds
+    share = (1.0 + columns.means) / 2.0
+    of_two = share * np.minimum(high / cut, 1.0) - (1.0 - share) * np.minimum(low / cut, 1.0)
+    return np.where(columns.is_two_valued, of_two, TYPICAL_SKEWNESS)
 
 
 def _whole(values: Floats) -> Integers:
