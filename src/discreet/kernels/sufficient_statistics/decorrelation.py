@@ -44,7 +44,7 @@ MEDIAN_OF_NORMAL = 0.6745
 TARGET_SLOPE = 0.783
 """Covariance of a normal number that is cut at half its median distance with it, in standard deviations."""
 
-SQUARE_OF_REAL = 0.75
+SQUARE_OF_REAL = 0.8
 """Mean square of a column's residual once it is cut; it is 1 of two values in equal parts."""
 
 TYPICAL_SKEWNESS = 0.2
@@ -180,8 +180,8 @@ class Decorrelation(NamedTuple):
     row_variances : ndarray of float, shape (p,)
         Of what a row adds to a score of no effect.
     variances : ndarray of float, shape (p,)
-        Of a score of no effect besides, over the square of the number of rows: of these shifts, and of a center, means
-        and correlations that are not exact.
+        Of a score of no effect besides, over the square of the number of rows: of these shifts, and of a center and means
+        that are not exact.
     """
 
     scoring: Scoring
@@ -220,14 +220,11 @@ def decorrelation(columns: Columns, first: Pilot, groups: Bools, distance: int, 
     of_pilot = np.einsum("ij,jk,ik->i", own, first.variance, own)
     of_means = columns.mean_variance * (inside / (sds * sizes)) ** 2 + _skewness(columns, cut) ** 2
     of_means = of_means * first.excess_variance
-    # What the pilot takes off though it is not there, times what is left of another column in a column's residual.
-    slope = TYPICAL_SLOPE * TARGET_SLOPE * inside / sizes
-    of_leaks = slope**2 * (columns.errors @ first.variance.diagonal())
     # The cut target has a variance of at most 1 - mean^2, whatever its law, and is then divided by 1 + |mean|.
     excess = max(abs(first.excess) - 2.0 * math.sqrt(first.excess_variance), 0.0)
     squares = np.minimum(np.where(columns.is_two_valued, 1.0, SQUARE_OF_REAL), 1.0 / cut**2)
     row_variances = (1.0 - excess) / (1.0 + excess) * squares
-    return Decorrelation(scoring, own @ first.coefficients, row_variances, of_pilot + of_means + of_leaks)
+    return Decorrelation(scoring, own @ first.coefficients, row_variances, of_pilot + of_means)
 
 
 def _skewness(columns: Columns, cut: float) -> Floats:

@@ -56,7 +56,7 @@ ENOUGH = 1000.0
 SATURATIONS = (0.6, 1.0)
 """The part of each half range at which a column counts as at its end: with few rows, and with many."""
 
-TYPICAL_ROWS = 2000
+TYPICAL_ROWS = 1000
 """Guess of the number of rows where it is private, for the saturation."""
 
 DEVIATIONS = 2.5
