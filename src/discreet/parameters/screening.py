@@ -157,7 +157,7 @@ class IndependenceParameters(ScreeningParameters):
     ] = None
 
 
-DECORRELATION_SHARES = {"y_median": 0.05, "y_scale": 0.04, "gram": 0.43, "pilot": 0.2, "y_shift": 0.03}
+DECORRELATION_SHARES = {"y_median": 0.05, "y_scale": 0.04, "gram": 0.4, "pilot": 0.2, "y_shift": 0.03}
 """Of epsilon, for each part before the choice of the columns, in their order."""
 
 

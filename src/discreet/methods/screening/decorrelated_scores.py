@@ -43,6 +43,7 @@ from discreet.methods.screening.threshold_choice import AboveThreshold
 from discreet.methods.screening.units import Units
 from discreet.parameters.screening import DECORRELATION_SHARES, DecorrelatedParameters
 from discreet.release import NoiseRecord, StepRecord
+from discreet.typing import Floats, Integers
 
 CLAIM = "methods/screening/decorrelated_scores.privacy.md"
 
@@ -55,8 +56,11 @@ ENOUGH = 1000.0
 SATURATIONS = (0.6, 1.0)
 """The part of each half range at which a column counts as at its end: with few rows, and with many."""
 
-TYPICAL_ROWS = 2000
+TYPICAL_ROWS = 1000
 """Guess of the number of rows where it is private, for the saturation."""
+
+DEVIATIONS = 2.5
+"""By how many standard deviations scores of no effect may be large: a column whose score varies more has it lowered."""
 
 SAMPLING = 0.8
 """Variance, a row, of a saturated column times the cut target."""
@@ -149,7 +153,8 @@ class PreparedScores(Preparation):
             max_size=method.max_size,
         )
         self.parts = self._parts()
-        self.noise = self._choice_noise(self.metadata.n_rows)
+        n_rows = self.metadata.n_rows
+        self.noise = self._choice_noise(None if n_rows is None else float(n_rows * self._rows_per_unit))
         self.event = ComposedEvent((*(part.event for part in self.parts.values()), self.choice.event))
         self.steps = (*(part.record() for part in self.parts.values()), self._screening(self.noise))
         stated = method.model_dump(mode="json", exclude_none=True)
@@ -245,15 +250,12 @@ class PreparedScores(Preparation):
         )
         return Part("y_shift", LaplaceEvent(self.budget["y_shift"]), box)
 
-    def _choice_noise(self, n_rows: float | None, row_variance: float = 1.0, further: float = 0.0) -> NoiseRecord:
-        """The noise box, with the threshold for the variance of a score: of the rows, and further."""
+    def _choice_noise(self, variance: float | None) -> NoiseRecord:
+        """The noise box, with the threshold for the variance of a score of no effect, in rows."""
         formula = f"{self._moved}, the most that one {self.metadata.unit} changes a score by"
         record = self.choice.noise_record(GRID**2, "decorrelated scores, in rows", formula, CLAIM)
-        if n_rows is None:
+        if variance is None:
             return record
-        # A noisy number of rows may be larger than it looks.
-        more = 2.0 * math.sqrt(cube_variance(self._n_products, self._scale("gram"))) if self._buys_count else 0.0
-        variance = (n_rows + more) * self._rows_per_unit * row_variance + further
         # Up to the next of a few values: then the threshold, which is computed from drawn tables, is so once.
         rounded = math.exp2(math.ceil(8.0 * math.log2(max(variance, 1.0))) / 8.0)
         return record.model_copy(update={"threshold": self.choice.threshold_at(rounded) / GRID**2})
@@ -297,13 +299,16 @@ class PreparedScores(Preparation):
         sums = table.map_reduce(
             self.design, lambda cells: self.rows.scores(cells, target, plan.scoring), start, progress_of_rows
         )
+        # A noisy number of rows may be larger than it looks.
+        more = 2.0 * math.sqrt(cube_variance(self._n_products, self._scale("gram"))) if self._buys_count else 0.0
+        variances = (n_rows + more) * self._rows_per_unit * plan.row_variances + n_rows**2 * plan.variances
+        noise = self._choice_noise(float(variances.mean()))
         # What was released before may be added to any score: it moves none of them between neighbors.
-        # Both are cut, so that no sum wraps around: that would tell neighbors apart.
-        shifts = np.rint(np.clip(plan.shifts * n_rows * GRID**2, -MOST_SCORE, MOST_SCORE)).astype(np.int64)
-        shifted = np.abs(np.clip(sums, -MOST_SCORE, MOST_SCORE) + shifts)
-        noise = self._choice_noise(n_rows, plan.row_variance, n_rows**2 * plan.variance)
+        # All is cut, so that no sum wraps around: that would tell neighbors apart.
+        shifted = np.abs(np.clip(sums, -MOST_SCORE, MOST_SCORE) + _steps(plan.shifts * n_rows))
+        own = shifted - _steps(DEVIATIONS * (np.sqrt(variances) - math.sqrt(variances.mean())))
         threshold = round((noise.threshold or 0.0) * GRID**2)
-        chosen = self.choice.draw(self.rows.units.scores(shifted), threshold, rng)
+        chosen = self.choice.draw(self.rows.units.scores(np.maximum(own, 0)), threshold, rng)
         names = tuple(self.candidates[place] for place in self.units.columns(chosen))
         return Outcome(names, noise, (*steps, self._screening(noise)))
 
@@ -367,6 +372,12 @@ class PreparedScores(Preparation):
         noisy = discrete_laplace([int(total[0])], scale * GRID, rng)[0] / GRID
         steps.append(self.parts["y_shift"].record(noisy))
         return corrected(first, noisy / n_rows, SAMPLING / n_rows + 2.0 * (float(scale) / n_rows) ** 2)
+
+
+def _steps(rows: Floats) -> Integers:
+    """Return scores in whole steps, from rows."""
+    steps: Integers = np.rint(np.clip(rows * GRID**2, -MOST_SCORE, MOST_SCORE)).astype(np.int64)
+    return steps
 
 
 def _between(ends: tuple[float, float], factor: float) -> float:
