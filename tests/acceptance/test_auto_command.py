@@ -17,7 +17,7 @@ AUTO = {"method": "auto", "candidates": "age,income"}
 @pytest.fixture(autouse=True)
 def few_tables(monkeypatch):
     """A quick plan: what it chooses does not matter here."""
-    monkeypatch.setattr(choice, "ROUNDS", ((4, 1, 2), (4, 1, 1)))
+    monkeypatch.setattr(choice, "ROUNDS", ((4, 2), (4, 1)))
     monkeypatch.setattr("discreet.workflow.auto._KNOWN", {})
 
 
@@ -48,6 +48,17 @@ def test_what_is_supposed_stands_in_the_release(place):
     assert "supposed" not in chosen(place.select("--fresh", **AUTO, out="second.json"), "second.json")
     counted = place.select("--fresh", "--n-true", 1, "--r-squared", "0.3", **AUTO, out="third.json")
     assert chosen(counted, "third.json")["supposed"] == {"n_true": 1, "r_squared": [0.3]}
+
+
+def test_the_reason_is_told_before_the_charge_and_stands_in_release_and_report(place):
+    """One sentence with the overlap that was found, in the dry run, the release and the report alike."""
+    before = place.select("--dry-run", **AUTO)
+    reason = chosen(place.select(**AUTO, out="first.json"))["reason"]
+    assert "overlapped with the right ones by" in reason
+    assert reason in before.err
+    assert place.spent() > 0
+    report = place.run("report", "first.json", "--format", "markdown")
+    assert reason in " ".join(report.out.replace("\\", "").split())
 
 
 def test_a_public_table_must_be_declared(place):

@@ -12,7 +12,7 @@ from discreet.data.metadata import Metadata
 from discreet.errors import InvalidParameterError
 from discreet.methods.base.method import Progress
 from discreet.parameters.shared import EPSILON
-from discreet.simulation.rivals import READINGS, Rival, rivals
+from discreet.simulation.rivals import FEW, READINGS, Rival, rivals
 from discreet.simulation.scenario import Scenario
 from discreet.simulation.selection import expected
 from discreet.simulation.supposition import Supposition
@@ -20,12 +20,15 @@ from discreet.simulation.worlds import numbers, worlds
 from discreet.typing import Floats
 
 ROUNDS = ((13, 14), (39, 6), (78, 3), (104, 1))
-"""Tables of all scenarios together that a round adds, and how many selections go on from it."""
+"""Tables of all scenarios together that a round adds, and how many selections go on from it.
+
+Of more than `FEW` candidates fewer tables are drawn, as each takes longer.
+"""
 
 MOST_ROWS = 5_000
 """Of a drawn table: of more rows the noise of sampling is small, and epsilon times rows decides."""
 
-EXACT_WEIGHT = 0.5
+EXACT_WEIGHT = 0.1
 """What exactly the right columns count beside the overlap: it breaks near ties."""
 
 
@@ -80,9 +83,12 @@ def best_selection(
     drawn_rows = scenarios[0].n_rows
     compared = rivals(metadata, target, names, delta, drawn_rows)
     race = _Race(scenarios, min(epsilon * (rows or drawn_rows) / drawn_rows, EPSILON.high), progress)
+    share = min(1.0, (FEW / len(names)) ** 2)
     for seed, (n_all, n_left) in enumerate(ROUNDS):
-        race.add(compared, math.ceil(n_all / len(scenarios)), seed, explains=n_left == 1)
+        race.add(compared, math.ceil(share * n_all / len(scenarios)), seed, explains=n_left == 1)
         compared = race.best(compared)[:n_left]
+        if seed and race.means(compared[0].name)[1] == 1.0:
+            break  # always exactly right
     best = compared[0]
     overlap, right = race.means(best.name)
     own = next(rival for rival in rivals(metadata, target, names, delta, rows or drawn_rows) if rival.name == best.name)
@@ -147,7 +153,8 @@ class _Race:
 
     def explained(self, name: str) -> float:
         """What the selected columns explained on the tables that were added last."""
-        return float(np.mean(self._explained[name]))
+        shares = self._explained[name]
+        return 1.0 if self.means(name)[1] == 1.0 else float(np.mean(shares))
 
     def best(self, compared: Sequence[Rival]) -> list[Rival]:
         """Those that are possible, the best first."""

@@ -27,8 +27,11 @@ FALSE_COLUMN = 0.3
 READINGS = ("auto", "aic", "bic")
 """Penalties under which one release of moments is read."""
 
+FEW = 8
+"""Up to so many candidates all tunings of a search are tried, as it is quick."""
+
 MANY = 20
-"""From this many candidates on, a search takes long: fewer tunings of it are tried."""
+"""From so many numbers a row on, decorrelated scores have too much noise to be tried."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +91,7 @@ def rivals(metadata: Metadata, target: str, candidates: tuple[str, ...], delta: 
     """
     half = half_width(metadata.declared(target))[1]  # type: ignore[arg-type]
     guess = {} if metadata.n_rows is not None else {"n0": n_rows}
-    few = len(candidates) < MANY
+    few = len(candidates) <= FEW
     compared = [
         Rival(f"pcls, y_bound {clip * half:.3g}", "pcls", {"y_bound": clip * half, "l1_radius": clip * half})
         for clip in (CLIPS if few else CLIPS[1:3])

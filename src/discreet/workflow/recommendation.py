@@ -11,6 +11,8 @@ from discreet.workflow.expectation import Expectation, Question, Recommendation
 MOST_REFINED = 3
 """Selections beside the request at hand that get many tables."""
 
+MOST_REQUESTS = 2
+
 CLOSE = 0.05
 """In overlap, or of a goal in the logarithm of epsilon times four: what is further behind the best will stay behind."""
 
@@ -22,7 +24,12 @@ def shortlist(question: Question, answer: Expectation) -> list[str]:
     """Return the names of the request at hand and of the selections that do best."""
     best = sorted(_eligible(question, answer), key=lambda name: _merit(question, answer, name), reverse=True)
     close = [name for name in best[:MOST_REFINED] if _is_close(question, answer, best[0], name)]
-    return list(dict.fromkeys([*answer.asked, *close]))
+    return list(dict.fromkeys([*requests(answer), *close]))
+
+
+def requests(answer: Expectation) -> tuple[str, ...]:
+    """Return the names of the request at hand; nothing where a method was named whose tunings are many."""
+    return answer.asked if len(answer.asked) <= MOST_REQUESTS else ()
 
 
 def recommended(question: Question, answer: Expectation) -> Recommendation | None:
