@@ -180,8 +180,8 @@ class Decorrelation(NamedTuple):
     row_variances : ndarray of float, shape (p,)
         Of what a row adds to a score of no effect.
     variances : ndarray of float, shape (p,)
-        Of a score of no effect besides, over the square of the number of rows: of these shifts, and of a center and means
-        that are not exact.
+        Of a score of no effect besides, over the square of the number of rows: of these shifts, and of a center and
+        means that are not exact.
     """
 
     scoring: Scoring
