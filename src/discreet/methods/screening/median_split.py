@@ -52,7 +52,20 @@ def split_scores(table: Table, design: ScoreDesign, rng: Source, progress: Progr
 
 
 def random_order(rng: Source, n_rows: int) -> Ranks:
-    """Return each number of 0 .. n_rows - 1 once, in an order that is as likely as any other."""
+    """Return each number of 0 .. n_rows - 1 once, in an order that is as likely as any other.
+
+    Parameters
+    ----------
+    rng : Source
+        Where the order comes from.
+    n_rows : int
+        Below 2^32.
+
+    Returns
+    -------
+    ndarray of uint64, shape (n_rows,)
+        It depends on nothing else.
+    """
     while True:
         words = rng.words(n_rows)
         order = np.argsort(words)

@@ -125,26 +125,27 @@ class IndependenceScreening(IndependenceParameters, Screening):
             self.check_size(len(features))
         coding = target_coding(metadata, target, self.level, self.codes)
         design = ScoreDesign.plan(metadata, target, features, **coding, splits=self.median_split)
-        if self.n_features_to_select == "auto" and not self.buys_center(design):
+        if self.n_features_to_select == "auto" and not _buys_center(self, design):
             check_number_of_rows(self.number_of_rows(metadata))
         center, bound = (value if isinstance(value, float) else None for value in (self.y_center, self.y_bound))
         if center is not None or bound is not None:  # refuses what does not fit
             ScoreDesign.plan(metadata, target, features[:1], center, bound, **coding, splits=self.median_split)
         return PreparedScreening(self, design, units)
 
-    def buys_center(self, design: ScoreDesign) -> bool:
-        """Tell whether the target's center is estimated, and with it the number of rows where that is private.
 
-        Halves are equally large, so that what is taken off the target changes no score of a median split: there the
-        center only says where a target of many values saturates.
-        """
-        needs_rows = self.n_features_to_select == "auto" and self.number_of_rows(design.metadata) is None
-        is_idle = self.median_split and has_two_values(design) and not needs_rows
-        return self.y_center == "private" and not is_idle
+def _buys_center(method: IndependenceScreening, design: ScoreDesign) -> bool:
+    """Whether the target's center is estimated, and with it the number of rows where that is private.
+
+    Halves are equally large, so that what is taken off the target changes no score of a median split: there the center
+    only says where a target of many values saturates.
+    """
+    needs_rows = method.n_features_to_select == "auto" and method.number_of_rows(design.metadata) is None
+    is_idle = method.median_split and _has_two_values(design) and not needs_rows
+    return method.y_center == "private" and not is_idle
 
 
-def has_two_values(design: ScoreDesign) -> bool:
-    """Tell whether the target is known to have two values."""
+def _has_two_values(design: ScoreDesign) -> bool:
+    """Whether the target is known to have two values."""
     column = design.metadata.declared(design.target)
     if isinstance(column, NumericColumn):
         return column.type == "integer" and design.bound == 0.5
@@ -275,11 +276,11 @@ class PreparedScreening(Preparation):
 
     def __init__(self, method: IndependenceScreening, whole: ScoreDesign, units: Units) -> None:
         self.method, self.whole, self.units = method, whole, units
-        self.has_two_values = has_two_values(whole)
+        self.has_two_values = _has_two_values(whole)
         self.columns, self.target, self.candidates = columns_read(whole), whole.target, whole.features
         epsilon, of_bound = exact_epsilon(method.epsilon), self._share_of_bound
         self.bound = Bound(whole, epsilon * of_bound) if of_bound else None
-        self.center = Center(whole, epsilon * self._share / 2) if method.buys_center(whole) else None
+        self.center = Center(whole, epsilon * self._share / 2) if _buys_center(method, whole) else None
         # What is clipped nearer than at the bounds has another mean: it is estimated as well, with half of the share.
         has_shift = self.center is not None and self._clips_near
         if self.center is not None and not has_shift:

@@ -60,11 +60,20 @@ _OFFERED = ("delta", "l1_radius", "max_size", "n_features_to_select")
 _NAMES = tuple(choice.name for _, choices in METHODS for choice in choices)
 _FIELDS = fields_by_method(_NAMES)
 
+_ONLY_WITH = {("sis", "max_size"): "n_features_to_select=auto"}
+"""Parameters that the form does not offer for a method, as it asks that for a number."""
+
 OF_SELECTION = tuple(name for name in _OFFERED if "pcls" in _FIELDS[name] and "run" not in _FIELDS[name])
 """Those that a plan of two steps gives to its selection."""
 
 APPLIES: Mapping[str, tuple[str, ...]] = {
-    **{name: (*_FIELDS[name], *(("run",) if name in OF_SELECTION else ())) for name in _OFFERED},
+    **{
+        name: (
+            *(method for method in _FIELDS[name] if (method, name) not in _ONLY_WITH),
+            *(("run",) if name in OF_SELECTION else ()),
+        )
+        for name in _OFFERED
+    },
     "selection": ("run",),
     "family": ("run",),
 }
