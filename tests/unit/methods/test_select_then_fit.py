@@ -86,7 +86,7 @@ def test_steps_follow_each_other(select, inference):
     assert set(outcome.selected) <= set(screened)
     assert {term.column for term in outcome.fit.coefficients} == {None, *outcome.selected}
     names = [step.name for step in outcome.steps]
-    assert names[:2] == ["y_center", "screening"]
+    assert names[:4] == ["y_center", "y_bound", "y_shift", "screening"]
     assert ("selection" in names) == (select is not None and select["method"] != "moments")
     if select == {"method": "moments"}:
         assert names.count("moments") == (2 if inference == "split" else 1)
