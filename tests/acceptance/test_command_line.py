@@ -238,9 +238,10 @@ def test_dry_run(place, monkeypatch):
 
 
 def test_dry_run_promises_what_the_release_keeps(place):
-    """The plan's noise and parameters are the release's."""
-    plan = json.loads(place.select("--dry-run", "--json").out)
-    release = json.loads(place.select("--json").out)
+    """The plan's noise and parameters are the release's, where nothing is estimated before."""
+    declared = {"y_center": "middle", "y_bound": "furthest"}
+    plan = json.loads(place.select("--dry-run", "--json", **declared).out)
+    release = json.loads(place.select("--json", **declared).out)
     assert plan["noise"] == release["noise"]
     assert plan["parameters"] == release["request"]["parameters"]
     assert plan["cost"] == {name: release["guarantee"][name] for name in ("epsilon", "delta")}

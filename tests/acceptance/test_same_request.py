@@ -52,7 +52,7 @@ def test_same_request_said_differently(place, monkeypatch):
         place.words(candidates='"age", income,site'),
         [*place.words(candidates="age,income"), "--candidates", "site"],
         place.words(epsilon="1.0"),
-        place.words(delta="0", mechanism="permute_and_flip", l1_radius="20", method="pcls"),
+        place.words(delta="0", mechanism="permute_and_flip", y_center="private", method="pcls"),
         place.words("--quiet", "--yes"),
         place.words(data="link.parquet"),
         place.words(ledger=None),
@@ -234,10 +234,11 @@ def test_rows_without_a_person(place):
 
 def test_unit_truncation_in_a_release(place):
     """The release says how many rows of one person count, and its noise is for as many."""
-    one = json.loads(place.select("--dry-run", "--json").out)["noise"]["sensitivity"]
+    declared = {"y_center": "middle", "y_bound": "furthest"}
+    one = json.loads(place.select("--dry-run", "--json", **declared).out)["noise"]["sensitivity"]
     other = place.write_metadata(unit_id="person", rows_per_unit=K, n_rows=N_ROWS + 50)
     pyarrow.parquet.write_table(_with_hoarder(50, np.arange(N_ROWS + 50)), "units.parquet")
-    release = json.loads(place.select("--json", data="units.parquet", metadata=other).out)
+    release = json.loads(place.select("--json", data="units.parquet", metadata=other, **declared).out)
     assert release["guarantee"]["rows_per_unit"] == K
     assert release["noise"]["sensitivity"] == pytest.approx(K * one)
     assert METADATA["unit"] == release["guarantee"]["unit"]

@@ -104,7 +104,7 @@ def test_help_says_what_is_true_of_which_methods():
     fields = {"sis": parameters_of(PARAMETERS["sis"])["y_bound"], "pcls": parameters_of(PARAMETERS["pcls"])["y_bound"]}
     text = help_of(fields, ("sis", "pcls", "pcpl"))
     assert text.startswith("r: farthest that a target value may lie from its center. It is clipped there;")
-    assert "sis: Default half the width" in text
+    assert "sis: private: the median" in text
     assert "pcls: private: the quantile" in text
     assert text.endswith("For sis and pcls.")
 

@@ -157,6 +157,8 @@ class PreparedLeastSquares(PreparedSelection):
         self.calibration = self._calibrated(setting, variance, tuning.n_public or most_rows)
         if fixed:
             bounded_penalty(self.calibration.penalty)
+        if isinstance(method.model_penalty, float):
+            bounded_penalty(exact(method.model_penalty, "model_penalty") / exact(setting.design.bound, "y_bound") ** 2)
         selection = SelectionEvent(self.calibration.epsilon, self.calibration.noise)
         parts = tuning.parts
         self.event: Event | None = None if method.as_published else events_of(*(p.event for p in parts), selection)
