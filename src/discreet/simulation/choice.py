@@ -29,7 +29,8 @@ MOST_ROWS = 5_000
 """Of a drawn table: of more rows the noise of sampling is small, and epsilon times rows decides."""
 
 EASY, MOST_HALVINGS = 0.95, 3
-"""Where the best selection is exactly right so often, many are; effects are halved, so often at most, to tell them apart.
+"""Where the best selection is exactly right so often, many are; effects are halved, at most so many times, to tell
+them apart.
 """
 
 EXACT_WEIGHT = 0.1
