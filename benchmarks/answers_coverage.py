@@ -56,8 +56,10 @@ def mean(family: str, eta: Floats) -> float:
     return float(inverse[family](eta)[0])
 
 
-def table(family: str, n: int, regions: dict[str, float], has_exposure: bool, seed: int) -> dict[str, Any]:
-    """Draw a table."""
+def table(
+    family: str, n: int, regions: dict[str, float], has_exposure: bool, seed: int, is_dispersed: bool = False
+) -> dict[str, Any]:
+    """Draw a table; dispersed counts have a variance of the mean plus half its square."""
     rng = np.random.default_rng(seed)  # noqa: TID251 - simulated data, not noise
     columns: dict[str, Any] = {
         "year": rng.integers(1990, 2021, n).astype(float),
@@ -71,7 +73,8 @@ def table(family: str, n: int, regions: dict[str, float], has_exposure: bool, se
     elif family == "logistic":
         y = (rng.random(n) < expit(eta)).astype(int)
     else:
-        y = np.minimum(rng.poisson(np.exp(eta) * (years if has_exposure else 1.0)), 25)
+        rates = np.exp(eta) * (years if has_exposure else 1.0) * (rng.gamma(2.0, 0.5, n) if is_dispersed else 1.0)
+        y = np.minimum(rng.poisson(rates), 25)
     return columns | {"years": years, "y": y}
 
 
@@ -96,7 +99,16 @@ def asked(family: str, answers: FitAnswers, regions: dict[str, float], held: Cou
         count("effects", effect.change.ends, end - start)
 
 
-def measured(family: str, n: int, epsilon: float, delta: float, is_null: bool, tables: int, seed: int) -> Counter[str]:
+def measured(
+    family: str,
+    n: int,
+    epsilon: float,
+    delta: float,
+    is_null: bool,
+    tables: int,
+    seed: int,
+    is_dispersed: bool = False,
+) -> Counter[str]:
     """Return how many answers of how many tables hold the truth."""
     held: Counter[str] = Counter()
     regions = dict.fromkeys(REGIONS, 0.0) if is_null else REGIONS
@@ -107,7 +119,7 @@ def measured(family: str, n: int, epsilon: float, delta: float, is_null: bool, t
     has_exposure = family == "poisson" and delta > 0
     method = method_of(family, epsilon=epsilon, delta=delta, **({"exposure": "years"} if has_exposure else {}))
     for at in range(seed, seed + tables):
-        rows = open_table(pa.table(table(family, n, regions, has_exposure, at)), metadata)
+        rows = open_table(pa.table(table(family, n, regions, has_exposure, at, is_dispersed)), metadata)
         names = ["year", "bmi", "region", "smokes"]
         asked(family, FitAnswers(answer(method, rows, "y", names, rng=Source.seeded(at)).release), regions, held)
     return held
@@ -119,13 +131,18 @@ def main() -> None:
     parser.add_argument("--tables", type=int, default=100, help="Tables of each cell.")
     parser.add_argument("--seed", type=int, default=50_000)
     parser.add_argument("--without-delta", action="store_true", help="Cells without a delta instead.")
+    parser.add_argument("--only", choices=TARGETS, help="One family.")
+    parser.add_argument("--epsilon", type=float, help="In place of the cells' own.")
+    parser.add_argument("--dispersed", action="store_true", help="Counts of more variance than a Poisson law's.")
     given = parser.parse_args()
     start, console = time.perf_counter(), Console(width=120)
     console.print(LINE.format("cell", "predictions", "zero inside", "intervals of", "effects"), highlight=False)
     console.print(LINE.format("", "right", "the region", "levels together", "right"), highlight=False)
-    for family, n, epsilon, delta in CELLS_WITHOUT_DELTA if given.without_delta else CELLS:
+    cells = CELLS_WITHOUT_DELTA if given.without_delta else CELLS
+    for family, n, epsilon, delta in [cell for cell in cells if given.only in (None, cell[0])]:
+        epsilon = epsilon if given.epsilon is None else given.epsilon
         for is_null in (True, False):
-            held = measured(family, n, epsilon, delta, is_null, given.tables, given.seed)
+            held = measured(family, n, epsilon, delta, is_null, given.tables, given.seed, given.dispersed)
             name = f"{family}, n {n}, epsilon {epsilon:g}, {'no effect' if is_null else 'an effect'}"
             shares = [f"{held[f'{kind}, right']}/{held[kind]}" for kind in ("predictions", "effects")]
             alone = [f"{held[kind]}/{given.tables}" for kind in ("zero is inside", "together")]

@@ -4,7 +4,8 @@
     python -m benchmarks.less_epsilon --columns chain --only decorrelated moments "moments, delta" BIC
 
 Lei et al.'s two designs (six columns, three of which matter, alike and unlike), pure epsilon but where a delta is
-named: shares of tables whose right columns, all and no others, are selected. Every method gets the same tables and public bounds.
+named: shares of tables whose right columns, all and no others, are selected. Every method gets the same tables and
+public bounds.
 """
 
 import argparse

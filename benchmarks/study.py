@@ -15,6 +15,7 @@ STUDIES = {
     "auto_real": "what auto selects in real tables, beside BIC without privacy",
     "auto_regret": "how much auto leaves beside the best selection in hindsight",
     "median_splits": "what screening finds in microarrays without bounds, by median splits and in one box",
+    "plan_calibration": "what a plan tells beside what is had",
     "moments_recovery": "the same of noisy moments by epsilon, pure, with delta and with declared moments",
     "coverage": "how often intervals of regressions hold the truth",
     "answers_coverage": "how often predictions, joint regions and marginal effects of released fits hold the truth",

@@ -223,6 +223,20 @@ def test_a_fit_of_what_a_release_selected_spends(granted):
     assert "nothing guarantees the level" not in named.out
 
 
+def test_what_was_computed_from_a_plan_in_parts_verifies(granted):
+    """A fit asks what the plan's selection asked, or what was asked since; each is computed anew as it was."""
+    path = plan(granted, PLAN.replace("METHOD", "moments").replace("epsilon: 0.5", "max_size: 1, model_penalty: aic"))
+    assert granted.run("run", path, "--ledger", granted.ledger, "--out", "release.json", "--yes").code == 0
+    bought = Release.read("release.json")
+    chosen = select_from(bought, model_penalty=0.01)
+    chain = [fit_from(bought), chosen, fit_from(chosen), fit_from(bought, selective_inference="none")]
+    assert fit_from(bought).fit == bought.fit
+    assert len(bought.selected) <= 1 < len(fit_from(chosen).selected)
+    assert fit_from(chosen).selected == chosen.selected
+    names = [str(one.save(granted.folder / f"{place}.json")) for place, one in enumerate(chain)]
+    assert granted.run("budget", "verify", "release.json", *names, "--ledger", granted.ledger).code == 0
+
+
 WAYS = {
     "fission": ("one half of what the moments tell", "one chose the columns, the other gave"),
     "split": ("half of the units select", "whom the choice did not see"),

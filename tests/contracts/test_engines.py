@@ -161,6 +161,16 @@ def test_moments_are_the_same_integers(stored, expected, batch_rows, workers, mo
     np.testing.assert_array_equal(open_table(stored, METADATA).moments(DESIGN), expected)
 
 
+def encoded():
+    """The small table's cells of the scores' design."""
+    return SCORES.encode(small().combine_chunks().select(list(SCORES.columns)).to_batches()[0])
+
+
+def signs(cells):
+    """How many targets lie below their center, at it and above it."""
+    return np.bincount(np.sign(cells[:, -1]).astype(np.int64) + 1, minlength=3)
+
+
 NUMERIC = [name for name in DESIGN.candidates if METADATA.is_number(name)]
 SCORES = ScoreDesign.plan(METADATA, "ClaimNb", NUMERIC, center=0.0)
 
@@ -180,6 +190,7 @@ def test_scores_are_the_same_integers(stored, expected, batch_rows, workers, gro
     places = np.cumsum([1, *DESIGN.widths])[[DESIGN.candidates.index(name) for name in NUMERIC]]
     np.testing.assert_array_equal(table.products(SCORES), expected[places, -1])
     assert table.target_sum(SCORES) == (expected[0, -1] // 32767, 3000)
+    np.testing.assert_array_equal(table.target_counts(SCORES, signs, 3), signs(encoded()))
 
 
 OF_DRIVERS = METADATA.model_copy(update={"unit_id": "driver", "rows_per_unit": 2})
@@ -218,6 +229,7 @@ def test_people_are_cut_alike_in_every_storage(storage, of_two_rows, expected, t
     np.testing.assert_array_equal(table.moments(DESIGN), moments)
     np.testing.assert_array_equal(table.products(SCORES), products)
     assert table.target_sum(SCORES) == total
+    assert table.target_counts(SCORES, signs, 3).sum() == total[1]
     np.testing.assert_array_equal(squared_scores(table), squares)
     assert squares[0, 0] > 0
     counts = np.unique(
@@ -294,6 +306,8 @@ def test_long_tables_are_the_same_in_every_storage(storage, tmp_path):
     table.check(("y",))
     np.testing.assert_array_equal(table.products(design), opened.products(design))
     assert table.target_sum(design) == opened.target_sum(design)
+    np.testing.assert_array_equal(table.target_counts(design, signs, 3), opened.target_counts(design, signs, 3))
+    assert table.target_counts(design, signs, 3).sum() == table.target_sum(design)[1]
     assert len(list(folders[1].iterdir())) <= 1
 
 

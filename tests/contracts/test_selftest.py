@@ -20,6 +20,7 @@ pytestmark = pytest.mark.statistics
 NOT_ATTACKED = {
     "leaders": "part of one_shot",
     "hybrid_published": "claims nothing",
+    "fission": "reads no row",
 }
 
 SLOW = {"top_k", "labels", "moments", "pipelines", "additive", "selection", "subset_search", "screening"}

@@ -156,6 +156,8 @@ def cases() -> list[Case]:
         case("gaussian", "moments", delta=1e-6, fit=True, groups=(("a", "b"),)),
         case("row norm, units", "moments", delta=1e-6, row_norm=0.5, rows_per_unit=2),
         case("known moments", "moments", design_moments=OF_MOMENTS, uncorrelated=True, candidates=("a", "b")),
+        case("known moments, for coefficients", "moments", design_moments=OF_MOMENTS, uncorrelated=True,
+             candidates=("a", "b"), question="coefficients"),
         case("for coefficients", "moments", question="coefficients", delta=1e-6, fit_intercept=False, max_size=1),
         case("clip, private bounds", "moments", y_bound="private", private=("a",), delta=1e-6),
         case("clip of unit rows", "moments", y_bound="private"),

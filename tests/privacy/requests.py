@@ -248,7 +248,7 @@ def _own(draw: Any, name: str, width: int) -> dict[str, Any]:
             steps["screen"] = {"method": draw(st.sampled_from(SCREENINGS)), "n_features_to_select": 1, "n0": 20}
         if "screen" not in steps or draw(st.booleans()):
             steps["select"] = {"method": draw(st.sampled_from(SELECTIONS)), "max_size": 1}
-        steps["selective_inference"] = draw(st.sampled_from([None, "split", "none"]))
+        steps["selective_inference"] = draw(st.sampled_from([None, "split", "fission", "none"]))
         return steps
     if name in HYBRIDS:
         contrast = draw(st.sampled_from(["linear", "huber", "mean", "median", "quantile", "auto"]))

@@ -9,11 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.kernels.moments.moments import GRID
+from discreet.mechanisms import quantile
 from discreet.mechanisms.rng import Source
 from discreet.methods.screening.own_score import STEPS, OwnScore
 from discreet.methods.screening.sis import Center, IndependenceScreening
 from discreet.methods.screening.threshold_choice import AboveThreshold
 from discreet.selftest.laws import subset_law
+from tests.privacy.laws import log_law, max_log_ratio
 from tests.privacy.screenings import metadata_of, reached, table_of
 
 EPSILON = 1.0
@@ -191,3 +193,50 @@ def test_order_of_tied_scores_does_not_matter(mechanism):
     drawn = [prepared.choice.draw(np.full(3, 5 * GRID**2), rng)[0] for _ in range(3000)]
     counts = np.bincount(drawn, minlength=3)
     assert np.abs(counts - 1000).max() < 200  # 7.7 standard deviations
+
+
+def ranked(monkeypatch, method, table):
+    """What the choice of a private bound is made by."""
+    kept = []
+    with monkeypatch.context() as patch:
+        patch.setattr(
+            quantile, "noisy_min", lambda scores, gamma, epsilon, *_: kept.append((scores, gamma, epsilon)) or 0
+        )
+        prepared = method.prepare(table.metadata, "y")
+        prepared.run(table, Source.seeded(0))
+    return kept[0]
+
+
+FAR = [[0.0, 0.0, y] for y in (0.1,) * 30 + (0.6,) * 20]
+"""More targets near their center than far from it."""
+
+
+def bound_pair(relation):
+    """A target goes from its center to the end of its bounds, or comes there."""
+    near, far = [0.0, 0.0, 0.0], [0.0, 0.0, 1.0]
+    return ([*FAR, near], [*FAR, far]) if relation == "replace_one" else (FAR, [*FAR, far])
+
+
+def loss_of_bound(monkeypatch, relation, claimed):
+    """By the exact law of the exponential mechanism, of points where no rows are."""
+    method = IndependenceScreening(
+        n_features_to_select=1, y_center="middle", y_bound="private", shares={"y_bound": 0.5}, mechanism="one_shot"
+    )
+    laws = []
+    for rows in bound_pair(relation):
+        scores, gamma, epsilon = ranked(monkeypatch, method, table_of(rows, relation))
+        assert epsilon == Fraction(1, 2)
+        laws.append(log_law(scores[100::4], claimed * float(gamma) / float(epsilon), "gumbel"))
+    return max_log_ratio(*laws)
+
+
+@pytest.mark.parametrize("relation", ["replace_one", "add_or_remove_one"])
+def test_a_private_bound_loses_at_most_its_share(monkeypatch, relation):
+    """And nearly all of it."""
+    assert 0.4 < loss_of_bound(monkeypatch, relation, 1.0) <= 0.5 + 1e-9
+
+
+@pytest.mark.parametrize("relation", ["replace_one", "add_or_remove_one"])
+def test_half_the_range_of_a_private_bound_is_flagged(monkeypatch, relation):
+    """Control: noise for half of what a row moves the ranks by."""
+    assert loss_of_bound(monkeypatch, relation, 0.5) > 0.8

@@ -401,6 +401,25 @@ class Table(ABC):
         total, n_rows = self.map_reduce(design.group(0, 0), _sum_and_count, start, of_units=kept_sum)
         return int(total), int(n_rows)
 
+    def target_counts(self, design: ScoreDesign, places: Callable[[Cells], Integers], n_points: int) -> Integers:
+        """Return how many rows have their target at each of some public points.
+
+        Parameters
+        ----------
+        design : ScoreDesign
+            The row map; its features are not read.
+        places : callable
+            From cells, the target in the last column, to counts: a sum over rows, each at one point.
+        n_points : int
+            Number of the points.
+
+        Returns
+        -------
+        ndarray of int64, shape (n_points,)
+            Private. With a `unit_id`, of at most ``rows_per_unit`` rows of one unit.
+        """
+        return self.map_reduce(design.group(0, 0), places, np.zeros(n_points, dtype=np.int64))
+
 
 def _sum_and_count(cells: Cells) -> Integers:
     return np.array([cells[:, -1].sum(dtype=np.int64), len(cells)])

@@ -142,6 +142,11 @@ class LongTable(Table):
         return int(response.sum()), people.size
 
     @override
+    def target_counts(self, design: ScoreDesign, places: Callable[[Cells], Integers], n_points: int) -> Integers:
+        _, response = self._people(design, self._as_text())
+        return places(response.astype(np.int16)[:, None])
+
+    @override
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         # One row a person, with a column for each of a few features: for a model on those that were selected.
         as_text = self._as_text()

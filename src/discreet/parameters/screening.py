@@ -136,22 +136,28 @@ class IndependenceParameters(ScreeningParameters):
         ),
     ] = "private"
     y_bound: Annotated[
-        PublicBound | None,
+        PublicBound | Literal["private", "furthest"] | None,
         Field(
             title="y bound (r)",
-            description=f"{CLIP} Default half the width of its bounds; a target of two values is never clipped.",
+            description=f"{CLIP} private: the median of the distances from its center, estimated from a share of "
+            "epsilon; furthest is half the width of its bounds; a number is public. Default private where a fixed "
+            "number of columns is selected around a private center and the rows are known to suffice, else furthest; a "
+            "target of two values is never clipped.",
         ),
     ] = None
     level: Level = None
     codes: Codes = None
     shares: Annotated[
         Shares,
-        SharesOf(("y_center",)),
-        Field(description=f"{DIVIDED} Share of epsilon of y_center: 0.1, or 0.2 for n_features_to_select=auto."),
+        SharesOf(("y_center", "y_bound")),
+        Field(
+            description=f"{DIVIDED} Shares of epsilon of y_center: 0.1, or 0.2 for n_features_to_select=auto; and of "
+            "y_bound: 0.03 to 0.1, the fewer rows the more."
+        ),
     ] = None
 
 
-DECORRELATION_SHARES = {"y_median": 0.06, "y_scale": 0.04, "gram": 0.43, "pilot": 0.2}
+DECORRELATION_SHARES = {"y_median": 0.05, "y_scale": 0.04, "gram": 0.4, "pilot": 0.2, "y_shift": 0.03}
 """Of epsilon, for each part before the choice of the columns, in their order."""
 
 
@@ -167,6 +173,15 @@ class DecorrelatedParameters(Parameters):
     max_size: MostChosen = None
     forced: Forced = ()
     groups: Groups = ()
+    saturation: Annotated[
+        Annotated[float, Between(1e-6, 1.0)] | None,
+        Field(
+            description="Part of each half range at which a cell counts as at its end. From the middle of the bounds. "
+            "Smaller suits wide bounds, larger effects that are lines from end to end. Default 0.6 to 1, the larger "
+            "the more rows there are."
+        ),
+    ] = None
+    n0: NumberOfRows = None
     y_center: Annotated[
         PublicCenter | Literal["private", "middle"],
         Field(

@@ -130,6 +130,7 @@ STEPS = {
     "y_center": "center of the target",
     "y_median": "median of the target",
     "y_scale": "median distance of the target from its center",
+    "y_shift": "mean of what is left of the target",
     "pilot": "first look at the target beside each column",
     "residual_variance": "residual variance",
     "sigma2": "residual variance",

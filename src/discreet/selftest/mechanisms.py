@@ -309,7 +309,7 @@ def _ellipsoid(_: str, epsilon: float, effort: int) -> list[Evidence]:
 
 def ellipsoid_sums(n_numbers: int, epsilon: float, effort: int) -> Evidence:
     """Draw noise in an ellipsoid: its length, and its direction."""
-    n, scales = NUMBERS // 10 * effort, [Fraction(10**12 * (j + 1)) / Fraction(epsilon) for j in range(n_numbers)]
+    n, scales = NUMBERS // 5 * effort, [Fraction(10**12 * (j + 1)) / Fraction(epsilon) for j in range(n_numbers)]
     noise = np.array([ellipsoid_noise([7] * n_numbers, scales, Source()) for _ in range(n)], dtype=np.float64) - 7.0
     vectors = noise / np.array([float(scale) for scale in scales])
     lengths = np.linalg.norm(vectors, axis=1)

@@ -36,7 +36,7 @@ SAMPLE_CELLS, LEAST_SAMPLE = 2**23, 200
 FEW = 60
 """Candidates whose moments are added up at once; of more, those that are asked for alone."""
 
-MOST_DRAWN = 20_000
+MOST_DRAWN = 10_000
 """Rows that a drawn table has; of a larger one each row counts several times."""
 
 

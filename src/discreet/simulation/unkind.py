@@ -43,7 +43,7 @@ class Unkindness(NamedTuple):
 
 UNKIND = (
     Unkindness("narrow columns", width=0.3),
-    Unkindness("skewed target", is_skewed=True),
+    Unkindness("a skewed target", is_skewed=True),
     Unkindness("few ones", power=10.0),
     Unkindness("heavy tails", degrees=2.5),
     Unkindness("correlated columns", correlation=0.7),
@@ -51,7 +51,7 @@ UNKIND = (
 )
 """Each leaves the stated effects and the standard deviation of the noise as they are."""
 
-OF_A_PATTERN = ("skewed target", "heavy tails")
+OF_A_PATTERN = ("a skewed target", "heavy tails")
 """Those of a scenario whose columns are drawn from public records: their spread is known."""
 
 SKEWED_PLACE = -0.6

@@ -96,10 +96,10 @@ def _selected_anew(release: Release) -> Release:
 
 
 def parameters_of_selection(release: Release) -> dict[str, Any]:
-    """Return the parameters of a release's selection, also where it is a step of a plan."""
+    """Return the parameters of a selection, also of a plan that nobody selected from since."""
     options = release.request.get("parameters", {})
     step = options.get("select")
-    return {**options, **step} if isinstance(step, dict) else dict(options)
+    return dict(step) if isinstance(step, dict) and "model_penalty" not in options else dict(options)
 
 
 def _stated_inference(release: Release) -> str | None:

@@ -1,5 +1,6 @@
 """A plan's figures, in stages: few tables for all selections, many for those that do best, unkind tables for these."""
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
 from typing import Any
@@ -11,11 +12,13 @@ from discreet.simulation.fits import expected_fit
 from discreet.simulation.inversion import epsilons_for
 from discreet.simulation.rivals import Rival
 from discreet.simulation.scenario import Scenario
-from discreet.simulation.unkind import unkind_scenarios
+from discreet.simulation.unkind import UNKIND, unkind_scenarios
 from discreet.workflow.expectation import Choice, Expectation, Question
-from discreet.workflow.recommendation import recommended, shortlist
+from discreet.workflow.recommendation import recommended, requests, shortlist
 
 Row = dict[str, Any]
+
+SHARES = ("right", "overlap", "explained")
 
 FIRST_TABLES = 16
 """For each selection, before anything is shown."""
@@ -61,10 +64,23 @@ class Stages:
         progress: Progress | None = None,
     ) -> None:
         self._question, self._groups, self._rivals, self._choices = question, groups, rivals, choices
-        self._n_processes, self._progress = n_processes, progress
+        self._n_processes, self._told, self._n_done = n_processes, progress, 0
         self._n_scenarios = sum(map(len, groups))
         self._n_first = question.n_tables or FIRST_TABLES
         self._n_many = question.n_tables or max(FIRST_TABLES, min(MANY_TABLES, 2 * MANY_TABLES // self._n_scenarios))
+
+    def _progress(self, what: str, count: int, total: int | None) -> None:
+        """Tell how many tables of all are done; how many that will be is only known nearly."""
+        if self._told is None:
+            return
+        if total is not None:
+            self._told(what, count, total)
+            return
+        n_tables = self._question.n_tables
+        beside = (n_tables or HALF_TABLES) + len(UNKIND) * (n_tables or UNKIND_TABLES)
+        self._n_done += count
+        if self._n_done <= self._n_scenarios * self._n_many + beside:
+            self._told(what, count, self._n_scenarios * self._n_many + beside)
 
     def answers(self, empty: Expectation) -> Iterator[Expectation]:
         """Yield answers, each finer than the one before."""
@@ -173,7 +189,7 @@ class Stages:
     def _beside(self, answer: Expectation) -> Iterator[Expectation]:
         """What is recommended, and the request at hand, on unkind tables and on tables of half the rows."""
         question, chosen = self._question, answer.recommended
-        names = list(dict.fromkeys([*([chosen.rival] if chosen else []), *answer.asked]))
+        names = list(dict.fromkeys([*([chosen.rival] if chosen else []), *requests(answer)]))
         rivals = [rival for rival in self._rivals[0] if rival.name in names]
         if not rivals:
             yield replace(answer, is_final=True)
@@ -189,7 +205,7 @@ class Stages:
         unlucky = list[Row]()
         for unkind in unkind_scenarios(scenario):
             rows = self._figures(unkind, rivals, epsilons, question.n_tables or UNKIND_TABLES)
-            unlucky += [{**row, "kind": unkind.unkindness.name} for row in rows]
+            unlucky += [{**_lowered(row), "kind": unkind.unkindness.name} for row in rows]
         yield replace(answer, unlucky=tuple(unlucky), is_final=True)
 
     def _figures(
@@ -210,6 +226,15 @@ class Stages:
         }
         place = min(range(len(self._groups[0])), key=lambda at: list(totals.values())[at])
         return self._groups[0][place]
+
+
+def _lowered(row: Row) -> Row:
+    """Figures less two standard errors, so that chance does not make unkind tables seem kind; none is below 0.
+
+    Shares in [0, 1] have a variance of at most m (1 - m).
+    """
+    spread = {measure: math.sqrt(max(row[measure] * (1.0 - row[measure]), 0.0) / row["n_draws"]) for measure in SHARES}
+    return row | {measure: max(row[measure] - 2.0 * spread[measure], 0.0) for measure in SHARES}
 
 
 def scenario_names(scenarios: Sequence[Scenario]) -> list[str]:

@@ -11,6 +11,8 @@ from discreet.workflow.expectation import Expectation, Question, Recommendation
 MOST_REFINED = 3
 """Selections beside the request at hand that get many tables."""
 
+MOST_REQUESTS = 2
+
 CLOSE = 0.05
 """In overlap, or of a goal in the logarithm of epsilon times four: what is further behind the best will stay behind."""
 
@@ -22,7 +24,12 @@ def shortlist(question: Question, answer: Expectation) -> list[str]:
     """Return the names of the request at hand and of the selections that do best."""
     best = sorted(_eligible(question, answer), key=lambda name: _merit(question, answer, name), reverse=True)
     close = [name for name in best[:MOST_REFINED] if _is_close(question, answer, best[0], name)]
-    return list(dict.fromkeys([*answer.asked, *close]))
+    return list(dict.fromkeys([*requests(answer), *close]))
+
+
+def requests(answer: Expectation) -> tuple[str, ...]:
+    """Return the names of the request at hand; nothing where a method was named whose tunings are many."""
+    return answer.asked if len(answer.asked) <= MOST_REQUESTS else ()
 
 
 def recommended(question: Question, answer: Expectation) -> Recommendation | None:
@@ -128,14 +135,13 @@ def _reason(question: Question, answer: Expectation, names: list[str], row: dict
     if question.goal is not None:
         measure, least = question.goal
         next_one = f"; the next is {names[1]}, with {max(map(_epsilon, others[0])):.2g}" if others else ""
-        return (
-            f"Of {among} selections it reaches {measure} >= {least:g} with the least epsilon, {row['epsilon']:.2g}, "
-            f"on {row['n_draws']} simulated tables{next_one}."
-        )
+        least_one = f"Of {among} selections it needs the least epsilon" if among > 1 else "It needs epsilon"
+        tables = f"{row['n_draws']} simulated tables"
+        return f"{least_one}, {row['epsilon']:.2g}, for {measure} >= {least:g} on {tables}{next_one}."
     own = _rows(question, answer, names[0])
     next_one = f"; the next is {names[1]}, by {_mean(others[0]):.2f}" if others else ""
     only = (
-        "It is the only selection that can be had: its columns overlap"
+        "Nothing was compared: its columns overlap"
         if among == 1
         else (f"Of {among} selections its columns overlap most")
     )

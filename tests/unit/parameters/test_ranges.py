@@ -83,11 +83,11 @@ def test_the_service_describes_the_same_ranges():
     assert properties["delta"]["anyOf"][0] == {"const": 0}
 
 
-@pytest.mark.parametrize(("command", "methods"), [(select, 5), (fit, 3), (hybrid, 3)])
+@pytest.mark.parametrize(("command", "methods"), [(select, 6), (fit, 3), (hybrid, 3)])
 def test_the_command_line_has_all_of_them(command, methods):
     """Each parameter of a command's methods is an option, and its help says what the field says."""
     options = inspect.signature(command.question).parameters
-    names = {"select": METHODS[:5], "fit": METHODS[5:8], "hybrid": ("public-subset", "hybrid", "histogram")}
+    names = {"select": METHODS[:6], "fit": METHODS[6:9], "hybrid": ("public-subset", "hybrid", "histogram")}
     of_command = names[command.__name__.rpartition(".")[2]]
     assert len(of_command) == methods
     for method in of_command:

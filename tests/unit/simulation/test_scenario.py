@@ -95,7 +95,7 @@ def test_a_few_rows_stand_for_many():
     """A row that counts ten times: sums are those of the whole table, and columns without effect seem no stronger."""
     n_rows = 200_000
     scenario = Scenario.of(metadata(), "y", ["a", "b"], effects={"a": 0.0}, n_rows=n_rows)
-    assert (scenario.repeats, scenario.drawn_rows) == (10, 20_000)
+    assert (scenario.repeats, scenario.drawn_rows) == (20, 10_000)
     design, strengths = Design.plan(scenario.draw_metadata, "y", ["a", "b"]), []
     for seed in range(60):
         table = drawn(scenario, seed)
@@ -107,7 +107,7 @@ def test_a_few_rows_stand_for_many():
     assert table.row_count() == n_rows
     assert np.mean(strengths) == pytest.approx(
         1.0, abs=4 * np.sqrt(2 / 120)
-    )  # of chi-squared: ten without a correction
+    )  # of chi-squared: twenty without a correction
 
 
 def test_no_effect_at_all():

@@ -1,6 +1,6 @@
 """Sparse matrices in memory: a cell that is not stored is the number 0, and not missing."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import narwhals as nw
@@ -20,7 +20,7 @@ from discreet.data.metadata import Metadata
 from discreet.data.score_design import ScoreDesign
 from discreet.data.storage_types import require_fit
 from discreet.errors import DataMismatchError, InvalidParameterError, MetadataError
-from discreet.typing import Floats, Integers
+from discreet.typing import Cells, Floats, Integers
 
 BLOCK_VALUES = 2**20
 """Stored values that are looked at at once."""
@@ -153,6 +153,12 @@ class SparseTable(Table):
             return super().target_sum(design)
         response = self._responses(design)
         return int(response.sum()), len(response)
+
+    @override
+    def target_counts(self, design: ScoreDesign, places: Callable[[Cells], Integers], n_points: int) -> Integers:
+        if design.target in self.metadata.derived:
+            return super().target_counts(design, places, n_points)
+        return places(design.responses(self._response)[:, None])
 
     def _responses(self, design: ScoreDesign) -> Integers:
         return design.responses(self._response).astype(np.int64)

@@ -19,9 +19,6 @@ MOST = 2**32
 MOST_CUT = GRID
 """Residuals are cut to this many steps: what one row may add to a score."""
 
-SATURATION = (5, 3)
-"""Cells are multiplied by this fraction and cut: a column is at its end from .6 of its half range on."""
-
 
 class Target(NamedTuple):
     """How the target, or what is left of it, becomes a number in [-1, 1]: 0 at the center, cut at a distance.
@@ -36,6 +33,21 @@ class Target(NamedTuple):
 
     center: int
     cut: int
+
+
+class Fit(NamedTuple):
+    """What all columns say of the target, in whole numbers.
+
+    Parameters
+    ----------
+    effects : ndarray of int, shape (p,)
+        Of the columns, in units of 2^-14.
+    constant : int
+        Added, in units of 2^-14 steps.
+    """
+
+    effects: Integers
+    constant: int
 
 
 class Scoring(NamedTuple):
@@ -62,9 +74,12 @@ class Scoring(NamedTuple):
     excess: int
 
 
-def saturated(cells: Cells, is_two_valued: Bools) -> Integers:
-    """Return columns cut inside their bounds; those of two values become 1 or -1. Shapes: cells (n, p), (p,)."""
-    up, down = SATURATION
+def saturated(cells: Cells, is_two_valued: Bools, ratio: tuple[int, int]) -> Integers:
+    """Return columns times a ratio of at least 1, cut at their bounds; those of two values become 1 or -1.
+
+    Shapes: cells (n, p), is_two_valued (p,).
+    """
+    up, down = ratio
     wide = cells.astype(np.int64)
     cut = np.clip(wide * up // down, -GRID, GRID)
     return np.where(is_two_valued, np.where(wide > 0, GRID, -GRID), cut)
@@ -82,6 +97,12 @@ def target_sums(columns: Integers, response: Integers, target: Target) -> Intege
     """Return the sums of the columns, and of a constant, times the cut target, in units of 1 / 32767^2."""
     cut = _cut((response - target.center) << BITS, target)
     return np.append(cut @ columns, cut.sum() * GRID)
+
+
+def residual_sum(columns: Integers, response: Integers, target: Target, fit: Fit) -> Integers:
+    """Return the sum of the cut residuals of a fit, in units of 1 / 32767. Shapes: returns (1,)."""
+    residuals = ((response - target.center) << BITS) - columns @ fit.effects - fit.constant
+    return np.array([_cut(residuals, target).sum()], dtype=np.int64)
 
 
 def score_sums(columns: Integers, response: Integers, target: Target, scoring: Scoring) -> Integers:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from discreet.kernels.moments.moments import GRID
-from discreet.kernels.rows.decorrelated_scores import BITS, MOST, Scoring
+from discreet.kernels.rows.decorrelated_scores import BITS, MOST, Fit, Scoring
 from discreet.typing import Bools, Floats, Integers
 
 EXPLAINED = 0.5
@@ -19,8 +19,17 @@ EXPLAINED = 0.5
 LEAST_EIGENVALUE = 0.15
 """Of the correlations: beyond it nothing can be told of two columns beside each other."""
 
-CUT = 0.7
-"""Where the residual of a column is cut, in its standard deviations."""
+LEAST_KEPT = 0.1
+"""Of the noise of a correlation, the share that is thought to be left after shrinking at the least."""
+
+LEAST_VARIANCE = 1e-4
+"""Of a saturated column; one and a half standard deviations of its noise where that is more."""
+
+CUTS = (0.7, 3.0)
+"""Where the residual of a column is cut, in its standard deviations: with few rows, and with many."""
+
+DRIFT = 0.05
+"""By what the mean of the cut target may move when the columns' effects are taken off: its standard deviation."""
 
 FROM_PILOT = 0.6
 """Weight of what the first look at the target says beside the final scores, which rest on more."""
@@ -35,11 +44,11 @@ MEDIAN_OF_NORMAL = 0.6745
 TARGET_SLOPE = 0.783
 """Covariance of a normal number that is cut at half its median distance with it, in standard deviations."""
 
-SQUARE_OF_REAL = 0.75
+SQUARE_OF_REAL = 0.8
 """Mean square of a column's residual once it is cut; it is 1 of two values in equal parts."""
 
 TYPICAL_SKEWNESS = 0.2
-"""Mean of a column's residual once it is cut, up to which the error of the target's mean is counted."""
+"""Mean of a real column's residual once it is cut, up to which the error of the target's mean is counted."""
 
 
 class Columns(NamedTuple):
@@ -52,7 +61,7 @@ class Columns(NamedTuple):
     correlations : ndarray of float, shape (p, p)
         Shrunk as far as noise asks for; positive definite.
     errors : ndarray of float, shape (p, p)
-        Variances of their noise before that.
+        Their variances after that; 0 on the diagonal.
     mean_variance : float
         Of the noise of each mean.
     is_two_valued : ndarray of bool, shape (p,)
@@ -78,20 +87,20 @@ def columns_of(means: Floats, second: Floats, variance: float, is_two_valued: Bo
     # The second moment of 1 and -1 is 1.
     of_two = np.maximum(1.0 - centers**2, 0.0)
     diagonal = np.where(is_two_valued, of_two, covariance.diagonal())
-    sds = np.sqrt(np.clip(diagonal, max(1.5 * noise, 0.02), 1.0))
+    sds = np.sqrt(np.clip(diagonal, max(1.5 * noise, LEAST_VARIANCE), 1.0))
     correlations = np.clip(covariance / np.outer(sds, sds), -1.0, 1.0)
-    errors = variance / np.outer(sds, sds) ** 2
-    shrunk = _shrunk(correlations, errors) if p > 1 else np.ones((1, 1))
+    noises = variance / np.outer(sds, sds) ** 2
+    shrunk, errors = _shrunk(correlations, noises) if p > 1 else (np.ones((1, 1)), np.zeros((1, 1)))
     values, vectors = np.linalg.eigh(shrunk)
     return Columns(
         centers, sds, (vectors * np.maximum(values, LEAST_EIGENVALUE)) @ vectors.T, errors, variance, is_two_valued
     )
 
 
-def _shrunk(correlations: Floats, errors: Floats) -> Floats:
-    """Return the posterior means of correlations alike in law, with what errors they have."""
+def _shrunk(correlations: Floats, noises: Floats) -> tuple[Floats, Floats]:
+    """Return the posterior means and variances of correlations that are alike in law."""
     above = np.triu_indices(len(correlations), 1)
-    values, noise = correlations[above], errors[above]
+    values, noise = correlations[above], noises[above]
     weights = 1.0 / noise if (noise > 0.0).all() else np.ones_like(noise)
     weights = weights / weights.sum()
     mean = float(weights @ values)
@@ -99,9 +108,11 @@ def _shrunk(correlations: Floats, errors: Floats) -> Floats:
     mean *= max(0.0, 1.0 - 2.0 * mean_error / mean**2) if mean else 0.0
     spread = max(0.0, float(weights @ ((values - mean) ** 2 - noise)))
     kept = spread / (spread + noise) if spread > 0.0 else np.zeros_like(noise)
-    upper = np.zeros_like(correlations)
-    upper[above] = mean + kept * (values - mean)
-    return upper + upper.T + np.eye(len(correlations))
+    shrunk, errors = np.eye(len(correlations)), np.zeros_like(correlations)
+    shrunk[above] = shrunk.T[above] = mean + kept * (values - mean)
+    # How alike they are is estimated, too: a part of the noise is left whatever it says.
+    errors[above] = errors.T[above] = np.maximum(kept, LEAST_KEPT) * noise + mean_error
+    return shrunk, errors
 
 
 class Pilot(NamedTuple):
@@ -140,6 +151,23 @@ def pilot(columns: Columns, averages: Floats, sampling: float, variance: float) 
     return Pilot(shrinking @ slopes, shrinking @ noise @ shrinking.T, excess, sampling + variance)
 
 
+def fit_of(columns: Columns, first: Pilot, distance: int) -> Fit:
+    """Return the pilot as the whole numbers that rows are fitted by."""
+    effects = first.coefficients * (distance / MEDIAN_OF_NORMAL) / (columns.sds * GRID)
+    return Fit(_whole(effects), int(_whole(-(effects @ columns.means))) * GRID)
+
+
+def corrected(first: Pilot, mean: float, variance: float) -> Pilot:
+    """Return the pilot with the mean of the residuals in place of that of the target, as far as its noise lets it.
+
+    `mean` is the noisy one of the cut residuals, `variance` that of its noise and sampling.
+    """
+    before = first.excess_variance + DRIFT**2
+    weight = before / (before + variance)
+    excess = min(max(weight * mean + (1.0 - weight) * first.excess, -1.0), 1.0)
+    return first._replace(excess=excess, excess_variance=before * variance / (before + variance))
+
+
 class Decorrelation(NamedTuple):
     """How rows are scored, and what is known of the scores before.
 
@@ -149,21 +177,21 @@ class Decorrelation(NamedTuple):
         Of the rows.
     shifts : ndarray of float, shape (p,)
         What the pilot adds to each score, a row.
-    row_variance : float
+    row_variances : ndarray of float, shape (p,)
         Of what a row adds to a score of no effect.
-    variance : float
-        Of a score of no effect besides, over the square of the number of rows: of these shifts, and of a center and
-        means that are not exact.
+    variances : ndarray of float, shape (p,)
+        Of a score of no effect besides, over the square of the number of rows: of these shifts, and of a center and means
+        that are not exact.
     """
 
     scoring: Scoring
     shifts: Floats
-    row_variance: float
-    variance: float
+    row_variances: Floats
+    variances: Floats
 
 
-def decorrelation(columns: Columns, first: Pilot, groups: Bools, distance: int) -> Decorrelation:
-    """Return how rows are scored.
+def decorrelation(columns: Columns, first: Pilot, groups: Bools, distance: int, cut: float) -> Decorrelation:
+    """Return how rows are scored, residuals of columns cut at so many standard deviations.
 
     `groups` tells which columns enter together with each; the others are adjusted for. `distance` is the target's
     median distance from its center, in steps. Shapes: groups (p, p).
@@ -177,7 +205,7 @@ def decorrelation(columns: Columns, first: Pilot, groups: Bools, distance: int) 
             within = correlations[np.ix_(others, others)]
             instruments[j, others] = -np.linalg.solve(within, correlations[others, j])
         sizes[j] = math.sqrt(max(instruments[j] @ correlations @ instruments[j], 1e-6))
-    weights = instruments / sds / (sizes[:, None] * CUT)
+    weights = instruments / sds / (sizes[:, None] * cut)
     effects = np.where(groups, 0.0, first.coefficients * sd / (sds * GRID))
     scoring = Scoring(
         _whole(weights),
@@ -186,17 +214,25 @@ def decorrelation(columns: Columns, first: Pilot, groups: Bools, distance: int) 
         -_whole(effects @ means) * GRID,
         round(first.excess * GRID),
     )
-    inside = (2.0 * _normal_cdf(CUT) - 1.0) / CUT
+    inside = (2.0 * _normal_cdf(cut) - 1.0) / cut
     own = FROM_PILOT * TYPICAL_SLOPE * TARGET_SLOPE * inside * np.where(groups, instruments @ correlations, 0.0)
     own = own / sizes[:, None] / (1.0 + abs(first.excess))
     of_pilot = np.einsum("ij,jk,ik->i", own, first.variance, own)
-    of_means = columns.mean_variance * (inside / (sds * sizes)) ** 2 + TYPICAL_SKEWNESS**2
+    of_means = columns.mean_variance * (inside / (sds * sizes)) ** 2 + _skewness(columns, cut) ** 2
     of_means = of_means * first.excess_variance
     # The cut target has a variance of at most 1 - mean^2, whatever its law, and is then divided by 1 + |mean|.
     excess = max(abs(first.excess) - 2.0 * math.sqrt(first.excess_variance), 0.0)
-    squares = np.where(columns.is_two_valued, 1.0, SQUARE_OF_REAL)
-    row_variance = (1.0 - excess) / (1.0 + excess) * float(squares.mean())
-    return Decorrelation(scoring, own @ first.coefficients, row_variance, float((of_pilot + of_means).max()))
+    squares = np.minimum(np.where(columns.is_two_valued, 1.0, SQUARE_OF_REAL), 1.0 / cut**2)
+    row_variances = (1.0 - excess) / (1.0 + excess) * squares
+    return Decorrelation(scoring, own @ first.coefficients, row_variances, of_pilot + of_means)
+
+
+def _skewness(columns: Columns, cut: float) -> Floats:
+    """Return the mean of each column once it is standardized and cut: known of two values, typical of others."""
+    high, low = (1.0 - columns.means) / columns.sds, (1.0 + columns.means) / columns.sds
+    share = (1.0 + columns.means) / 2.0
+    of_two = share * np.minimum(high / cut, 1.0) - (1.0 - share) * np.minimum(low / cut, 1.0)
+    return np.where(columns.is_two_valued, of_two, TYPICAL_SKEWNESS)
 
 
 def _whole(values: Floats) -> Integers:

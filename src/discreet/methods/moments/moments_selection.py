@@ -1,19 +1,23 @@
 """Noisy moments of all candidates, and the best model by them."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
+from discreet.accounting.guarantee import exact_delta, exact_epsilon
 from discreet.data.design import Design
 from discreet.data.metadata import Metadata, NumericColumn, half_width
 from discreet.errors import InvalidParameterError
 from discreet.mechanisms.rng import Source
+from discreet.methods.base.noise_budget import NoiseBudget
 from discreet.methods.moments.fission import FISSION, parts_of, with_parts
 from discreet.methods.moments.moment_answers import MomentAnswers
 from discreet.methods.moments.noisy_moments import UNBENT_SHARE, MomentsMethod, PreparedMoments
 from discreet.methods.moments.noisy_sums import NoisySums
+from discreet.methods.moments.row_choice import predicted_error
 from discreet.methods.subset_selection.model_space import ModelSpace
 from discreet.methods.subset_selection.target_scale import target_shares
 from discreet.parameters.subset_selection import MomentsParameters
@@ -47,7 +51,7 @@ class NoisyMoments(MomentsParameters, MomentsMethod):
     @property
     def has_unit_rows(self) -> bool:
         """Whether rows are divided by the length of their x: far less noise, and weights in the regression."""
-        return self.question == "selection" and self.fit_intercept and not self.design_moments
+        return self.question == "selection" and self.fit_intercept
 
     def shares_of_target(self, metadata: Metadata, target: str) -> dict[str, Fraction]:
         """Return the share of epsilon of each private estimate of the target; none but what is asked for where
@@ -71,7 +75,25 @@ class NoisyMoments(MomentsParameters, MomentsMethod):
                 raise InvalidParameterError(
                     f"design_moments need columns with public bounds, but those of {name[:60]!r} are private."
                 )
+        if self.design_moments and self.row_norm is None and self.has_unit_rows and not metadata.buys_bounds(target):
+            return self._sharper(metadata, target, columns)
         return super().sums(metadata, target, columns)
+
+    def _sharper(self, metadata: Metadata, target: str, columns: Sequence[str] | None) -> NoisySums:
+        """Return the sums of plain rows, with what is declared, or those of unit rows, of which all is bought."""
+        unit = replace(super().sums(metadata, target, columns), declared={}, uncorrelated=False)
+        plain_design = self._design(metadata, target, columns)
+        plain = NoisySums(plain_design, self.fit_intercept, self.declared_moments(plain_design), self.uncorrelated)
+        epsilon, delta = exact_epsilon(self.epsilon), exact_delta(self.delta)
+        is_bought = "y_bound" in self.shares_of_target(metadata, target)
+
+        def error(sums: NoisySums) -> float:
+            budget = NoiseBudget.of(epsilon, delta, *self.size_of(sums))
+            estimates = sums.estimates(self.shares(metadata.neighboring, sums))
+            n_rows = float(self._n_guess(metadata))
+            return predicted_error(sums, estimates, budget, n_rows, plain, is_bought)
+
+        return min((plain, unit), key=error)
 
     def prepare(self, metadata: Metadata, target: str, candidates: Sequence[str] | None = None) -> PreparedMoments:
         """Check the request and calibrate its noise, from public facts alone; say whether moments are divided."""

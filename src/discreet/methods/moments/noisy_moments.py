@@ -27,7 +27,7 @@ from discreet.methods.moments.clipped_rows import clipped_rows
 from discreet.methods.moments.noisy_sums import CLAIM, NoisySums
 from discreet.methods.subset_selection.model_space import ModelSpace
 from discreet.methods.subset_selection.setting import Setting
-from discreet.methods.subset_selection.target_scale import MOST_SHARE, TYPICAL_ROWS
+from discreet.methods.subset_selection.target_scale import MOST_SHARES, TYPICAL_ROWS
 from discreet.methods.subset_selection.tuning import Tuned, Tuning, estimate_privately
 from discreet.parameters.regression import SumsParameters
 from discreet.parameters.shared import Confidence
@@ -38,7 +38,7 @@ Shares4 = tuple[Fraction, Fraction, Fraction, Fraction]
 
 TUNING_SHARES = {
     "bounds": Fraction(1, 10),
-    "y_center": MOST_SHARE,
+    "y_center": MOST_SHARES["y_center"],
     "y_bound": Fraction(3, 100),
     "clipped": Fraction(1, 20),
 }

@@ -27,7 +27,7 @@ from discreet.release import MomentsRecord
 PILOT = Fraction(3, 10)
 """Of the budget, for the moments that a second pass starts from."""
 
-ENOUGH = 150.0
+ENOUGH = 110.0
 """Rows over the noise of the first pass, per root of the number of columns: with fewer a second pass is of no use."""
 
 

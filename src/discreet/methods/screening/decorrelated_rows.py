@@ -8,9 +8,11 @@ from discreet.data.design import Design
 from discreet.data.metadata import CategoryColumn, NumericColumn, half_width
 from discreet.kernels.moments.moments import GRID
 from discreet.kernels.rows.decorrelated_scores import (
+    Fit,
     Scoring,
     Target,
     column_sums,
+    residual_sum,
     saturated,
     score_sums,
     target_sums,
@@ -37,15 +39,18 @@ class ScoredRows:
         Of these: which become 1 or -1.
     units : Units
         What they enter in: a category, a group.
+    ratio : tuple of int
+        By what fraction cells are multiplied before they are cut; at least 1.
     """
 
     is_read: Bools
     is_two_valued: Bools
     units: Units
+    ratio: tuple[int, int] = (1, 1)
 
     @classmethod
-    def of(cls, design: Design, units: Units) -> "ScoredRows":
-        """Return the rows of a design, whose candidates enter in these units."""
+    def of(cls, design: Design, units: Units, saturation: float = 1.0) -> "ScoredRows":
+        """Return the rows of a design, whose candidates enter in these units, saturated at a part of their bounds."""
         unit_of = np.arange(units.n_units) if units.unit_of is None else units.unit_of
         read, two_valued = list[bool](), list[bool]()
         for name, width in zip(design.candidates, design.widths, strict=True):
@@ -62,6 +67,7 @@ class ScoredRows:
             used,
             np.array(two_valued, dtype=np.bool_)[used],
             Units(int((owners != FORCED).sum()), units.n_units, owners),
+            (1_000_000, max(round(1_000_000 * saturation), 1)),
         )
 
     @property
@@ -89,7 +95,7 @@ class ScoredRows:
 
     def columns(self, cells: Cells) -> Integers:
         """Return the saturated columns of encoded rows."""
-        return saturated(cells[:, 1:-1][:, self.is_read], self.is_two_valued)
+        return saturated(cells[:, 1:-1][:, self.is_read], self.is_two_valued, self.ratio)
 
     def bins(self, cells: Cells) -> Integers:
         """Return how many targets lie in each bin of the bounds."""
@@ -106,6 +112,10 @@ class ScoredRows:
         columns = self.columns(cells)
         response = cells[:, -1].astype(np.int64)
         return np.concatenate([column_sums(columns, self.pairs), target_sums(columns, response, target)])
+
+    def residuals(self, cells: Cells, target: Target, fit: Fit) -> Integers:
+        """Return the sum of `residual_sum`."""
+        return residual_sum(self.columns(cells), cells[:, -1].astype(np.int64), target, fit)
 
     def scores(self, cells: Cells, target: Target, scoring: Scoring) -> Integers:
         """Return the sums of `score_sums`."""

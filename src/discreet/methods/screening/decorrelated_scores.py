@@ -12,7 +12,7 @@ from typing import Any, ClassVar, cast
 
 import numpy as np
 
-from discreet.accounting.events import ComposedEvent, CubeEvent, SelectionEvent, event_record
+from discreet.accounting.events import ComposedEvent, CubeEvent, LaplaceEvent, SelectionEvent, event_record
 from discreet.accounting.guarantee import exact, exact_epsilon
 from discreet.accounting.neighbors import NeighboringRelation
 from discreet.data.design import Design
@@ -20,8 +20,18 @@ from discreet.data.engine import Table
 from discreet.data.metadata import Metadata, NumericColumn, half_width
 from discreet.errors import InvalidParameterError
 from discreet.kernels.moments.moments import GRID
-from discreet.kernels.rows.decorrelated_scores import Target
-from discreet.kernels.sufficient_statistics.decorrelation import Columns, Pilot, columns_of, decorrelation, pilot
+from discreet.kernels.rows.decorrelated_scores import Fit, Target
+from discreet.kernels.sufficient_statistics.decorrelation import (
+    CUTS,
+    Columns,
+    Pilot,
+    columns_of,
+    corrected,
+    decorrelation,
+    fit_of,
+    pilot,
+)
+from discreet.mechanisms.additive import check_scale, discrete_laplace
 from discreet.mechanisms.cube import check_cube, cube_noise, cube_variance
 from discreet.mechanisms.quantile import noisy_quantile, rank_sensitivity
 from discreet.mechanisms.rng import Source
@@ -33,14 +43,30 @@ from discreet.methods.screening.threshold_choice import AboveThreshold
 from discreet.methods.screening.units import Units
 from discreet.parameters.screening import DECORRELATION_SHARES, DecorrelatedParameters
 from discreet.release import NoiseRecord, StepRecord
+from discreet.typing import Floats, Integers
 
 CLAIM = "methods/screening/decorrelated_scores.privacy.md"
 
 MOST_COLUMNS = 64
 """Of the numbers that a row becomes, a category one a level but the first: noise grows with the number of pairs."""
 
+ENOUGH = 1000.0
+"""Rows times epsilon, over half of what a unit moves: from here on columns are cut ever less, as noise matters less."""
+
+SATURATIONS = (0.6, 1.0)
+"""The part of each half range at which a column counts as at its end: with few rows, and with many."""
+
+TYPICAL_ROWS = 1000
+"""Guess of the number of rows where it is private, for the saturation."""
+
+DEVIATIONS = 2.5
+"""By how many standard deviations scores of no effect may be large: a column whose score varies more has it lowered."""
+
 SAMPLING = 0.8
 """Variance, a row, of a saturated column times the cut target."""
+
+MOST_SCORE = 2**61
+"""In steps: beyond any threshold, and far from where 64 bits end."""
 
 HALF = Fraction(1, 2)
 
@@ -114,7 +140,7 @@ class PreparedScores(Preparation):
     def __init__(self, method: DecorrelatedScreening, design: Design, units: Units) -> None:
         self.method, self.design, self.units, self.metadata = method, design, units, design.metadata
         self.columns, self.target, self.candidates = design.columns, design.target, design.candidates
-        self.rows = ScoredRows.of(design, units)
+        self.rows = ScoredRows.of(design, units, self._saturation)
         self.width = self.rows.width
         self.budget = _budget(method)
         self.choice = AboveThreshold(
@@ -127,11 +153,12 @@ class PreparedScores(Preparation):
             max_size=method.max_size,
         )
         self.parts = self._parts()
-        self.noise = self._choice_noise(self.metadata.n_rows)
+        n_rows = self.metadata.n_rows
+        self.noise = self._choice_noise(None if n_rows is None else float(n_rows * self._rows_per_unit))
         self.event = ComposedEvent((*(part.event for part in self.parts.values()), self.choice.event))
         self.steps = (*(part.record() for part in self.parts.values()), self._screening(self.noise))
         stated = method.model_dump(mode="json", exclude_none=True)
-        self.parameters: dict[str, Any] = {**stated, **self.choice.parameters}
+        self.parameters: dict[str, Any] = {**stated, **self.choice.parameters, "saturation": self._saturation}
         self.public = tuple(public_columns(self.metadata, design))
         self.not_protected = not_protected(self.metadata)
 
@@ -143,6 +170,17 @@ class PreparedScores(Preparation):
     def _moved(self) -> int:
         """The most that one unit changes a sum of products in [-1, 1] by, in rows."""
         return (2 if self.metadata.neighboring is NeighboringRelation.REPLACE_ONE else 1) * self._rows_per_unit
+
+    @property
+    def _saturation(self) -> float:
+        """As stated, or the nearer to 1 the more rows there publicly are beside the noise."""
+        if self.method.saturation is not None:
+            return self.method.saturation
+        n_rows = self.metadata.n_rows or self.method.n0 or TYPICAL_ROWS
+        return _between(SATURATIONS, self._information(n_rows) ** 0.4)
+
+    def _information(self, n_rows: float) -> float:
+        return n_rows * self.method.epsilon * 2.0 / self._moved / ENOUGH
 
     @property
     def _buys_count(self) -> bool:
@@ -163,6 +201,7 @@ class PreparedScores(Preparation):
             self._rank_part("y_scale", len(DISTANCES)),
             self._cube_part("gram", self._n_products),
             self._cube_part("pilot", self.width + 1),
+            self._shift_part(),
         ]
         return {part.name: part for part in parts}
 
@@ -196,15 +235,27 @@ class PreparedScores(Preparation):
         )
         return Part(name, CubeEvent(self.budget[name]), box)
 
-    def _choice_noise(self, n_rows: float | None, row_variance: float = 1.0, further: float = 0.0) -> NoiseRecord:
-        """The noise box, with the threshold for the variance of a score: of the rows, and further."""
+    def _shift_part(self) -> Part:
+        scale = self._scale("y_shift")
+        check_scale(scale * GRID, "the mean of the residuals")
+        box = NoiseRecord(
+            mechanism="discrete_laplace",
+            noise="laplace",
+            sensitivity=float(self._moved),
+            scale=float(scale),
+            unit="cut residuals",
+            formula=f"{self._moved}, the most that one {self.metadata.unit} changes their sum by",
+            numerics="exact draw on whole steps",
+            claim=CLAIM,
+        )
+        return Part("y_shift", LaplaceEvent(self.budget["y_shift"]), box)
+
+    def _choice_noise(self, variance: float | None) -> NoiseRecord:
+        """The noise box, with the threshold for the variance of a score of no effect, in rows."""
         formula = f"{self._moved}, the most that one {self.metadata.unit} changes a score by"
         record = self.choice.noise_record(GRID**2, "decorrelated scores, in rows", formula, CLAIM)
-        if n_rows is None:
+        if variance is None:
             return record
-        # A noisy number of rows may be larger than it looks.
-        more = 2.0 * math.sqrt(cube_variance(self._n_products, self._scale("gram"))) if self._buys_count else 0.0
-        variance = (n_rows + more) * self._rows_per_unit * row_variance + further
         # Up to the next of a few values: then the threshold, which is computed from drawn tables, is so once.
         rounded = math.exp2(math.ceil(8.0 * math.log2(max(variance, 1.0))) / 8.0)
         return record.model_copy(update={"threshold": self.choice.threshold_at(rounded) / GRID**2})
@@ -233,24 +284,31 @@ class PreparedScores(Preparation):
 
         Notes
         -----
-        Claim: ``decorrelated_scores.privacy.md``. Cost: four passes over the rows, three where the center is public.
+        Claim: ``decorrelated_scores.privacy.md``. Cost: five passes over the rows, four where the center is public.
         """
         steps = list[StepRecord]()
         center = self._center(table, rng, steps)
         distance = self._distance(table, rng, steps, center)
         target = Target(center, max(distance // 2, 1))
         n_rows, columns, first = self._first_look(table, rng, steps, target)
-        plan = decorrelation(columns, first, self.rows.together, distance)
+        first = self._residual_mean(table, rng, steps, target, first, fit_of(columns, first, distance), n_rows)
+        cut = _between(CUTS, self._information(n_rows) ** 0.8)
+        plan = decorrelation(columns, first, self.rows.together, distance, cut)
         start = np.zeros(self.width, dtype=np.int64)
         progress_of_rows = rows_progress(progress, table)
         sums = table.map_reduce(
             self.design, lambda cells: self.rows.scores(cells, target, plan.scoring), start, progress_of_rows
         )
+        # A noisy number of rows may be larger than it looks.
+        more = 2.0 * math.sqrt(cube_variance(self._n_products, self._scale("gram"))) if self._buys_count else 0.0
+        variances = (n_rows + more) * self._rows_per_unit * plan.row_variances + n_rows**2 * plan.variances
+        noise = self._choice_noise(float(variances.mean()))
         # What was released before may be added to any score: it moves none of them between neighbors.
-        shifted = np.abs(sums + np.rint(plan.shifts * n_rows * GRID**2).astype(np.int64))
-        noise = self._choice_noise(n_rows, plan.row_variance, n_rows**2 * plan.variance)
+        # All is cut, so that no sum wraps around: that would tell neighbors apart.
+        shifted = np.abs(np.clip(sums, -MOST_SCORE, MOST_SCORE) + _steps(plan.shifts * n_rows))
+        own = shifted - _steps(DEVIATIONS * (np.sqrt(variances) - math.sqrt(variances.mean())))
         threshold = round((noise.threshold or 0.0) * GRID**2)
-        chosen = self.choice.draw(self.rows.units.scores(shifted), threshold, rng)
+        chosen = self.choice.draw(self.rows.units.scores(np.maximum(own, 0)), threshold, rng)
         names = tuple(self.candidates[place] for place in self.units.columns(chosen))
         return Outcome(names, noise, (*steps, self._screening(noise)))
 
@@ -303,6 +361,29 @@ class PreparedScores(Preparation):
         averages = np.array(signs, dtype=np.float64) / GRID**2 / n_rows
         noise = cube_variance(self.width + 1, self._scale("pilot")) / n_rows**2
         return n_rows, columns, pilot(columns, averages, SAMPLING / n_rows, noise)
+
+    def _residual_mean(
+        self, table: Table, rng: Source, steps: list[StepRecord], target: Target, first: Pilot, fit: Fit, n_rows: float
+    ) -> Pilot:
+        """Return the pilot with what the mean of its residuals tells."""
+        start = np.zeros(1, dtype=np.int64)
+        total = table.map_reduce(self.design, lambda cells: self.rows.residuals(cells, target, fit), start)
+        scale = self._scale("y_shift")
+        noisy = discrete_laplace([int(total[0])], scale * GRID, rng)[0] / GRID
+        steps.append(self.parts["y_shift"].record(noisy))
+        return corrected(first, noisy / n_rows, SAMPLING / n_rows + 2.0 * (float(scale) / n_rows) ** 2)
+
+
+def _steps(rows: Floats) -> Integers:
+    """Return scores in whole steps, from rows."""
+    steps: Integers = np.rint(np.clip(rows * GRID**2, -MOST_SCORE, MOST_SCORE)).astype(np.int64)
+    return steps
+
+
+def _between(ends: tuple[float, float], factor: float) -> float:
+    """Return the first end times a factor, within both."""
+    low, high = ends
+    return min(max(low * factor, low), high)
 
 
 def _budget(method: DecorrelatedScreening) -> dict[str, Fraction]:

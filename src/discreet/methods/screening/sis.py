@@ -25,10 +25,12 @@ from discreet.methods.base.part import Part
 from discreet.methods.base.request_facts import not_protected
 from discreet.methods.screening.median_split import MOVED, split_scores
 from discreet.methods.screening.screener import Screening, target_coding
+from discreet.methods.screening.target_bound import Bound
 from discreet.methods.screening.threshold_choice import MAX_FALSE, AboveThreshold, check_number_of_rows
 from discreet.methods.screening.top_k_choice import TopK
 from discreet.methods.screening.units import Units
 from discreet.methods.subset_selection.subset_regression import events_of
+from discreet.methods.subset_selection.target_scale import target_shares
 from discreet.parameters.screening import IndependenceParameters
 from discreet.release import NoiseRecord, StepRecord
 from discreet.typing import Integers
@@ -125,11 +127,9 @@ class IndependenceScreening(IndependenceParameters, Screening):
         design = ScoreDesign.plan(metadata, target, features, **coding, splits=self.median_split)
         if self.n_features_to_select == "auto" and not self.buys_center(design):
             check_number_of_rows(self.number_of_rows(metadata))
-        if isinstance(self.y_center, float) or self.y_bound is not None:
-            center = self.y_center if isinstance(self.y_center, float) else None
-            ScoreDesign.plan(
-                metadata, target, features[:1], center, self.y_bound, **coding, splits=self.median_split
-            )  # refuses what does not fit
+        center, bound = (value if isinstance(value, float) else None for value in (self.y_center, self.y_bound))
+        if center is not None or bound is not None:  # refuses what does not fit
+            ScoreDesign.plan(metadata, target, features[:1], center, bound, **coding, splits=self.median_split)
         return PreparedScreening(self, design, units)
 
     def buys_center(self, design: ScoreDesign) -> bool:
@@ -277,17 +277,21 @@ class PreparedScreening(Preparation):
         self.method, self.whole, self.units = method, whole, units
         self.has_two_values = has_two_values(whole)
         self.columns, self.target, self.candidates = columns_read(whole), whole.target, whole.features
-        epsilon = exact_epsilon(method.epsilon)
+        epsilon, of_bound = exact_epsilon(method.epsilon), self._share_of_bound
+        self.bound = Bound(whole, epsilon * of_bound) if of_bound else None
         self.center = Center(whole, epsilon * self._share / 2) if method.buys_center(whole) else None
         # What is clipped nearer than at the bounds has another mean: it is estimated as well, with half of the share.
         has_shift = self.center is not None and self._clips_near
         if self.center is not None and not has_shift:
             self.center = Center(whole, 2 * self.center.epsilon)
-        self.choice = self._choice(epsilon * (1 - self._share) if self.center is not None else epsilon)
+        self.choice = self._choice(epsilon * (1 - of_bound - (self._share if self.center is not None else 0)))
         self.shift = replace(self.center, design=self._around(whole.center)) if self.center and has_shift else None
         self.noise = self._noise_record()
-        parts_before = [part for part in (self.center, self.shift) if part is not None]
-        records = [part.part(name) for part, name in zip(parts_before, ("y_center", "y_shift"), strict=False)]
+        records = [
+            *([self.center.part()] if self.center else []),
+            *([self.bound.part()] if self.bound else []),
+            *([self.shift.part("y_shift")] if self.shift else []),
+        ]
         self.event = events_of(*(part.event for part in records), self.choice.event)
         self.steps = (*(part.record() for part in records), self._screening(self.noise)) if records else ()
         self.delta = exact_delta(method.delta) if self.choice.is_concentrated else Fraction(0)
@@ -302,8 +306,25 @@ class PreparedScreening(Preparation):
         return exact((self.method.shares or {}).get("y_center", usual), "shares['y_center']")
 
     @property
+    def _share_of_bound(self) -> Fraction:
+        """Of epsilon, for how far the target lies from its center: as asked, or where rows are known to suffice."""
+        method, metadata, target = self.method, self.whole.metadata, self.whole.target
+        if self.has_two_values or isinstance(method.y_bound, float):
+            return Fraction(0)
+        stated = (method.shares or {}).get("y_bound")
+        n_rows = method.number_of_rows(metadata)
+        by_rule = method.n_features_to_select != "auto" and method.y_center == "private" and n_rows is not None
+        by_rule &= method.saturation is None and isinstance(metadata.declared(target), NumericColumn)
+        value = "private" if stated is not None else method.y_bound or (None if by_rule else "furthest")
+        shares = target_shares({"y_bound": value}, metadata, target, n_rows, method.epsilon)
+        if not shares:
+            return Fraction(0)
+        return exact(stated, "shares['y_bound']") if stated is not None else shares["y_bound"]
+
+    @property
     def _clips_near(self) -> bool:
-        return self.method.saturation_of_target < 1.0 and not self.has_two_values
+        near = self.bound is not None or self.method.saturation_of_target < 1.0
+        return near and not self.has_two_values
 
     @property
     def _saturation(self) -> float:
@@ -368,17 +389,20 @@ class PreparedScreening(Preparation):
             parameters |= {"y_center": design.center, "y_bound": design.bound}
         elif not self.has_two_values:
             parameters["y_bound"] = self._around(self.whole.center).bound
+        if self.bound is not None:
+            parameters["y_bound"] = "private"
         return parameters
 
     @property
     def _public_center(self) -> float:
         return self.method.y_center if isinstance(self.method.y_center, float) else self.whole.center
 
-    def _around(self, center: float) -> ScoreDesign:
+    def _around(self, center: float, released: float | None = None) -> ScoreDesign:
         """The row map around a center: a target of two values keeps both, another is clipped at its bound."""
         near = 1.0 if self.has_two_values else self.method.saturation_of_target
-        bound = self.method.y_bound or near * self.whole.bound
-        if self.method.y_bound is None and self.has_two_values:
+        stated = self.method.y_bound if isinstance(self.method.y_bound, float) else None
+        bound = released or stated or near * self.whole.bound
+        if stated is None and self.has_two_values:
             bound += abs(center - self.whole.center)
         return replace(self.whole, center=center, bound=bound, saturation=self._saturation)
 
@@ -404,14 +428,21 @@ class PreparedScreening(Preparation):
         Claim: ``sis.privacy.md``. Cost: one pass over the target and one over the columns; 8 bytes a column.
         """
         design, noise, steps = self._around(self._public_center), self.noise, self.steps
+        center, n_rows, estimates = self._public_center, None, list[StepRecord]()
         if self.center is not None:
             mean, n_rows = self.center.estimate(table, rng)
-            design = self._around(self.whole.center + mean * self.whole.bound)
-            estimates = [self.center.part().record(design.center)]
-            if self.shift is not None:
-                shift, n_rows = replace(self.shift, design=design).estimate(table, rng)
-                design = replace(design, shift=shift)
-                estimates.append(self.shift.part("y_shift").record(shift))
+            center = self.whole.center + mean * self.whole.bound
+            design = self._around(center)
+            estimates.append(self.center.part().record(design.center))
+        if self.bound is not None:
+            around = replace(self.whole, center=center)
+            design = self._around(center, Bound(around, self.bound.epsilon).estimate(table, rng))
+            estimates.append(self.bound.part().record(design.bound))
+        if self.shift is not None:
+            shift, n_rows = replace(self.shift, design=design).estimate(table, rng)
+            design = replace(design, shift=shift)
+            estimates.append(self.shift.part("y_shift").record(shift))
+        if estimates:
             noise = self._noise_record(n_rows)
             steps = (*estimates, self._screening(noise))
         if design.splits:

@@ -12,14 +12,17 @@ TYPICAL_ROWS = 3_000
 
 MEDIAN = Fraction(1, 2)
 
-RANGES = {"y_center": 20, "y_bound": 10}
+RANGES = {"y_center": 40, "y_bound": 10}
 """Of rank: how many of them all rows should be, by what is estimated. The median is sought among points most of which
-lie beyond all rows, so it needs more."""
+lie beyond all rows, and what it errs by widens the bound: it needs more."""
 
 LEAST_SHARE = Fraction(3, 100)
 
-MOST_SHARE = Fraction(1, 5)
-"""Where even this is too little, few rows are there and a selection finds nothing: by default nothing is estimated."""
+MOST_SHARES = {"y_center": Fraction(1, 5), "y_bound": Fraction(1, 10)}
+
+SUFFICE = 20
+"""Ranges of rank in all rows, at the largest share: with fewer a selection finds nothing, and by default nothing is
+estimated."""
 
 
 def has_two_values(metadata: Metadata, target: str) -> bool:
@@ -30,11 +33,10 @@ def has_two_values(metadata: Metadata, target: str) -> bool:
     return column.type == "integer" and half_width(column)[1] == 0.5
 
 
-def rank_share(name: str, metadata: Metadata, n_rows: int | None, epsilon: float) -> Fraction:
-    """Return the share of epsilon at which the noise of a rank is a small part of the rows, rounded to 1 / 1000."""
+def _ranges(metadata: Metadata, n_rows: int | None, epsilon: float) -> Fraction:
+    """How many ranges of rank all rows are, at all of epsilon."""
     rows = (n_rows or TYPICAL_ROWS) * exact_epsilon(epsilon)
-    ranges = RANGES[name] * rank_sensitivity(MEDIAN, metadata.neighboring, metadata.rows_per_unit)
-    return max(Fraction(-(-1000 * ranges // rows), 1000), LEAST_SHARE)
+    return rows / rank_sensitivity(MEDIAN, metadata.neighboring, metadata.rows_per_unit)
 
 
 def target_shares(
@@ -43,8 +45,8 @@ def target_shares(
     """Return the share of epsilon of each estimate of the target, by name: of what is "private" as asked, and of what
     is None where the rows suffice; whatever else is asked is public.
     """
-    shares = {name: rank_share(name, metadata, n_rows, epsilon) for name in asked}
-    suffices = rank_share("y_center", metadata, n_rows, epsilon) <= MOST_SHARE
-    by_default = suffices and not has_two_values(metadata, target)
+    ranges = _ranges(metadata, n_rows, epsilon)
+    by_default = ranges * MOST_SHARES["y_center"] >= SUFFICE and not has_two_values(metadata, target)
     estimated = [name for name, value in asked.items() if value == "private" or (value is None and by_default)]
-    return {name: min(shares[name], MOST_SHARE * RANGES[name] / RANGES["y_center"]) for name in estimated}
+    shares = {name: Fraction(-(-1000 * RANGES[name] // ranges), 1000) for name in estimated}
+    return {name: min(max(share, LEAST_SHARE), MOST_SHARES[name]) for name, share in shares.items()}

@@ -51,7 +51,9 @@ def test_epsilon_is_split_exactly():
     assert [step.name for step in prepared.steps] == ["y_center", "screening"]
     public = IndependenceScreening(epsilon=0.3, n_features_to_select=2, y_center="middle").prepare(metadata(), "y")
     assert (float(public.event.epsilon), public.steps) == (0.3, ())
-    other = IndependenceScreening(n_features_to_select=2, shares={"y_center": 0.25}).prepare(metadata(), "y")
+    other = IndependenceScreening(n_features_to_select=2, shares={"y_center": 0.25}, y_bound="furthest").prepare(
+        metadata(), "y"
+    )
     assert float(other.event.events[0].epsilon) == 0.25
 
 
@@ -139,7 +141,7 @@ def test_a_target_of_two_values_keeps_both_around_its_mean():
         ({"y_center": float("nan")}, "y_center"),
         ({"y_bound": -1.0}, "y_bound"),
         ({"y_bound": 3.0}, "y_bound must be positive and at most"),
-        ({"shares": {"bounds": 0.1}}, "shares must name parts among y_center, not"),
+        ({"shares": {"bounds": 0.1}}, "shares must name parts among y_center, y_bound, not"),
         ({"shares": {"y_center": 1.0}}, "shares must lie"),
         ({"level": "a"}, "numeric"),
         ({"l1_radius": 2.0}, "Method sis has no parameter l1_radius"),

@@ -1,0 +1,64 @@
+"""A private bound of a screening's target: the median of its distances from the center."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from discreet.accounting.events import SelectionEvent
+from discreet.data.engine import Table
+from discreet.data.score_design import ScoreDesign
+from discreet.kernels.moments.moments import GRID
+from discreet.mechanisms.quantile import noisy_quantile, rank_sensitivity
+from discreet.mechanisms.rng import Source
+from discreet.methods.base.part import Part
+from discreet.methods.subset_selection.target_scale import MEDIAN
+from discreet.methods.subset_selection.tuning import CLIPS
+from discreet.release import NoiseRecord
+from discreet.typing import Cells, Integers
+
+
+@dataclass(frozen=True)
+class Bound:
+    """The public plan of the private estimate of how far the target lies from its center.
+
+    Parameters
+    ----------
+    design : ScoreDesign
+        With half the width of the target's bounds as its bound, around any center.
+    epsilon : Fraction
+        In nats.
+    """
+
+    design: ScoreDesign
+    epsilon: Fraction
+
+    def part(self) -> Part:
+        """Return the part with its privacy cost: permute-and-flip among the points of a public list."""
+        metadata = self.design.metadata
+        gamma = rank_sensitivity(MEDIAN, metadata.neighboring, metadata.rows_per_unit)
+        box = NoiseRecord(
+            mechanism="permute_and_flip",
+            noise="exponential",
+            n_candidates=len(CLIPS),
+            sensitivity=float(gamma),
+            scale=float(gamma / self.epsilon),
+            unit="rows",
+            formula=f"{float(gamma):g}: distance in rank of quantile 0.5",
+            numerics="exact draw",
+            claim="mechanisms/quantile.privacy.md",
+        )
+        return Part("y_bound", SelectionEvent(self.epsilon, "exponential"), box)
+
+    def estimate(self, table: Table, rng: Source) -> float:
+        """Return the bound in the target's unit, above 0 and at most the design's. Claim: ``sis.privacy.md``."""
+        metadata = self.design.metadata
+        counts = table.target_counts(self.design, _places, len(CLIPS))
+        law = (metadata.neighboring, metadata.rows_per_unit, self.epsilon, rng)
+        return float(CLIPS[noisy_quantile(counts, MEDIAN, *law)]) / GRID * self.design.bound
+
+
+def _places(cells: Cells) -> Integers:
+    """How many rows have their target's distance from the center nearest below each point."""
+    places = np.searchsorted(CLIPS, np.abs(cells[:, -1].astype(np.int64)))
+    return np.bincount(places, minlength=len(CLIPS)).astype(np.int64)

@@ -1,0 +1,190 @@
+"""Decorrelated scores: what they find, what they promise, and what they refuse."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import discreet as dc
+from discreet.errors import InvalidParameterError, MetadataError
+from discreet.kernels.moments.moments import GRID
+from discreet.kernels.rows.decorrelated_scores import (
+    Fit,
+    Scoring,
+    Target,
+    column_sums,
+    residual_sum,
+    saturated,
+    score_sums,
+    target_sums,
+)
+from discreet.kernels.sufficient_statistics.decorrelation import columns_of, decorrelation, pilot
+from discreet.mechanisms.rng import Source
+from discreet.methods.registry import method_of
+
+BOX = {"type": "real", "lower": -1, "upper": 1}
+COLUMNS = {
+    "a": BOX,
+    "b": {"type": "integer", "lower": 0, "upper": 1},
+    "c": {"type": "real", "lower": 0, "upper": 5},
+    "d": BOX,
+    "e": BOX,
+    "y": {"type": "real", "lower": 0, "upper": 20},
+}
+
+
+def metadata_of(columns, n_rows=None):
+    public = {} if n_rows is None else {"n_rows": n_rows}
+    relation = "add_or_remove_one" if n_rows is None else "replace_one"
+    return dc.Metadata.from_value(
+        {"dataset": "d", "unit": "person", "neighboring": relation, "columns": columns, **public}
+    )
+
+
+def selected(cells, columns, seed, n_rows=None, **parameters):
+    metadata = metadata_of(columns, n_rows)
+    prepared = method_of("decorrelated", **parameters).prepare(metadata, "y")
+    return prepared.run(dc.open_table(pa.table(cells), metadata), Source.seeded(seed)).selected
+
+
+def chain(rng, n, p, correlation):
+    normal = rng.standard_normal((n, p))
+    for j in range(1, p):
+        normal[:, j] = correlation * normal[:, j - 1] + (1 - correlation**2) ** 0.5 * normal[:, j]
+    return normal
+
+
+TARGETS = {
+    "skewed": lambda rng, n: np.minimum(rng.exponential(1.0, n), 20.0),
+    "of two values": lambda rng, n: 20.0 * (rng.random(n) < 0.2),
+    "narrow": lambda rng, n: 10.0 + 0.01 * rng.standard_normal(n),
+    "a count": lambda rng, n: rng.poisson(1.0, n).astype(float),
+}
+SAMPLE_SIZE, MOST_FALSE = 60, 9
+"""Of 60 tables with a chance of .05 each, 10 or more are false with a probability of .0007."""
+
+
+@pytest.mark.parametrize(
+    ("target", "n", "is_public"),
+    [("skewed", 300, True), ("of two values", 1000, False), ("narrow", 1000, True), ("a count", 300, False)],
+)
+def test_a_table_without_an_effect_seldom_gives_a_column(target, n, is_public):
+    """Correlated, skewed, rare, constant and narrow columns, and targets whose center and scale say little."""
+    false = 0
+    for seed in range(SAMPLE_SIZE):
+        rng = np.random.default_rng(seed)  # noqa: TID251 - simulated data, not noise
+        x = chain(rng, n, 5, 0.6)
+        cells = {
+            "a": np.clip(x[:, 0] / 3, -1, 1), "b": (x[:, 1] > 1.6).astype(int), "c": np.minimum(np.exp(x[:, 2]), 5.0),
+            "d": np.zeros(n), "e": 0.02 * np.tanh(x[:, 4]), "y": TARGETS[target](rng, n),
+        }  # fmt: skip
+        false += bool(selected(cells, COLUMNS, seed, n if is_public else None))
+    assert false <= MOST_FALSE
+
+
+def test_columns_are_told_apart_that_go_together():
+    """One column of a chain matters; the others go with the target through it alone, and are left out."""
+    rng = np.random.default_rng(1)  # noqa: TID251 - simulated data, not noise
+    n = 4000
+    x = chain(rng, n, 3, 0.7)
+    y = np.clip(10 + 2 * x[:, 1] + 2 * rng.standard_normal(n), 0, 20)
+    cells = {"u": x[:, 0] / 4, "v": x[:, 1] / 4, "w": x[:, 2] / 4, "y": y}
+    columns = {**dict.fromkeys("uvw", BOX), "y": COLUMNS["y"]}
+    beside = [selected(cells, columns, seed, epsilon=3.0) for seed in range(10)]
+    assert beside.count(("v",)) >= 9
+    alone = method_of("sis", epsilon=3.0, n_features_to_select="auto").prepare(metadata_of(columns), "y")
+    table = dc.open_table(pa.table(cells), metadata_of(columns))
+    assert alone.run(table, Source.seeded(0)).selected == ("u", "v", "w")
+
+
+def test_categories_and_groups_enter_as_one_and_forced_columns_always():
+    """A category by any of its levels; a group by any of its columns; a forced column is adjusted for and told."""
+    rng = np.random.default_rng(2)  # noqa: TID251 - simulated data, not noise
+    n = 5000
+    level, x = rng.integers(0, 3, n), rng.uniform(-1, 1, (n, 3))
+    y = np.clip(10 + 3.0 * (level == 1) + 3.0 * x[:, 0] + rng.standard_normal(n), 0, 20)
+    cells = {"k": np.array(["p", "q", "r"])[level], "u": x[:, 0], "v": x[:, 1], "w": x[:, 2], "y": y}
+    columns = {"k": {"type": "category", "levels": ["p", "q", "r"]}, **dict.fromkeys("uvw", BOX), "y": COLUMNS["y"]}
+    runs = [selected(cells, columns, seed, epsilon=4.0, groups=(("u", "v"),)) for seed in range(5)]
+    assert runs == [("k", "u", "v")] * 5
+    assert selected(cells, columns, 0, epsilon=4.0, forced=("w",)) == ("k", "u", "w")
+    assert len(selected(cells, columns, 0, epsilon=4.0, max_size=1)) <= 1
+
+
+def test_sums_are_the_same_by_any_blocks():
+    """Whole numbers of each row: what stands beside a row changes nothing, to the last bit."""
+    rng = np.random.default_rng(3)  # noqa: TID251 - simulated data, not noise
+    cells = rng.integers(-GRID, GRID + 1, (500, 6)).astype(np.int16)
+    columns = saturated(cells[:, :5], np.array([False, True, False, False, True]), (5, 3))
+    response, target = cells[:, 5].astype(np.int64), Target(77, 4000)
+    large = rng.integers(-(2**32), 2**32, (5, 5))
+    scoring = Scoring(large, large[0] * GRID, large.T.copy(), large[1] * GRID, 321)
+    pairs = np.triu_indices(5)
+
+    def all_sums(rows):
+        return np.concatenate([
+            column_sums(columns[rows], pairs), target_sums(columns[rows], response[rows], target),
+            score_sums(columns[rows], response[rows], target, scoring),
+            residual_sum(columns[rows], response[rows], target, Fit(large[2], int(large[3, 0]))),
+        ])  # fmt: skip
+
+    apart = sum(all_sums(slice(start, start + 7)) for start in range(0, 500, 7))
+    assert np.array_equal(all_sums(slice(None)), apart)
+    each = np.array([all_sums(slice(row, row + 1)) for row in range(500)])
+    assert np.abs(each).max() <= GRID**2
+
+
+def test_scores_without_noise_are_those_of_the_columns_beside_each_other():
+    """Of normal columns with exact moments: no effect, no score, however the columns go together."""
+    rng = np.random.default_rng(4)  # noqa: TID251 - simulated data, not noise
+    n = 200_000
+    x = chain(rng, n, 4, 0.6) / 8.0
+    y = x @ np.array([1.0, 0.0, 0.5, 0.0]) + 0.1 * rng.standard_normal(n)
+    cells = np.rint(np.clip(x, -1, 1) * GRID).astype(np.int64)
+    response = np.rint(np.clip(y, -1, 1) * GRID).astype(np.int64)
+    columns, target = saturated(cells, np.zeros(4, dtype=bool), (1, 1)), Target(0, round(0.05 * GRID))
+    moments = columns_of(columns.mean(axis=0) / GRID, columns.T @ columns / n / GRID**2, 1e-9, np.zeros(4, dtype=bool))
+    averages = target_sums(columns, response, target) / n / GRID**2
+    first = pilot(moments, averages, 0.8 / n, 1e-9)
+    plan = decorrelation(moments, first, np.eye(4, dtype=bool), round(0.1 * GRID), 0.7)
+    scores = score_sums(columns, response, target, plan.scoring) / n / GRID**2
+    assert np.abs(scores[[0, 2]]).min() > 0.15
+    assert np.abs(scores[[1, 3]]).max() < 0.02
+
+
+def test_with_many_rows_no_column_is_chosen_for_its_shape():
+    """Skewed columns and uneven ones of two values, correlated: what cuts bend is gone with the noise."""
+    rng = np.random.default_rng(5)  # noqa: TID251 - simulated data, not noise
+    n = 20_000
+    x = chain(rng, n, 4, 0.5)
+    skewed, rare = np.minimum(np.exp(x), 8.0) / 4.0 - 1.0, (x > 0.8).astype(int)
+    y = np.clip(10 + 3.0 * skewed[:, 0] + 1.5 * rare[:, 2] + rng.standard_normal(n), 0, 20)
+    cells = {"u": skewed[:, 0], "v": skewed[:, 1], "p": rare[:, 2], "q": rare[:, 3], "y": y}
+    columns = {**dict.fromkeys("uv", BOX), **dict.fromkeys("pq", COLUMNS["b"]), "y": COLUMNS["y"]}
+    runs = [selected(cells, columns, seed, epsilon=2.0) for seed in range(10)]
+    assert runs.count(("u", "p")) >= 8
+
+
+@pytest.mark.parametrize(
+    ("parameters", "words"),
+    [
+        ({"forced": tuple("abcde")}, "must be free to enter"),
+        ({"shares": {"gram": 0.8}}, "must leave something"),
+        ({"shares": {"y_median": 0.1}, "y_center": "middle"}, "must not have y_median"),
+        ({"y_center": 99.0}, "y_center must lie within"),
+        ({"groups": (("a", "z"),)}, "must name candidates"),
+    ],
+)
+def test_what_does_not_fit_is_refused(parameters, words):
+    """In one line, before anything is charged."""
+    with pytest.raises(InvalidParameterError, match=words):
+        method_of("decorrelated", **parameters).prepare(metadata_of(COLUMNS), "y")
+
+
+def test_too_many_columns_and_other_targets_are_refused():
+    """Noise grows with the pairs; a target must be a number."""
+    many = {**{f"x{j}": BOX for j in range(65)}, "y": BOX}
+    with pytest.raises(InvalidParameterError, match="at most 64 columns"):
+        method_of("decorrelated").prepare(metadata_of(many), "y")
+    columns = COLUMNS | {"y": {"type": "category", "levels": ["no", "yes"]}}
+    with pytest.raises(MetadataError, match="target must be numeric"):
+        method_of("decorrelated").prepare(metadata_of(columns), "y")
