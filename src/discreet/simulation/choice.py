@@ -28,6 +28,11 @@ Of more than `FEW` candidates fewer tables are drawn, as each takes longer.
 MOST_ROWS = 5_000
 """Of a drawn table: of more rows the noise of sampling is small, and epsilon times rows decides."""
 
+EASY, MOST_HALVINGS = 0.95, 3
+"""Where the best selection is exactly right so often, many are; effects are halved, at most so many times, to tell
+them apart.
+"""
+
 EXACT_WEIGHT = 0.1
 """What exactly the right columns count beside the overlap: it breaks near ties."""
 
@@ -82,12 +87,22 @@ def best_selection(
     scenarios = _scenarios(stated, metadata, target, names, None if rows is None else min(rows, MOST_ROWS))
     drawn_rows = scenarios[0].n_rows
     compared = rivals(metadata, target, names, delta, drawn_rows)
-    race = _Race(scenarios, min(epsilon * (rows or drawn_rows) / drawn_rows, EPSILON.high), progress)
+    drawn_epsilon = min(epsilon * (rows or drawn_rows) / drawn_rows, EPSILON.high)
     share = min(1.0, (FEW / len(names)) ** 2)
-    for seed, (n_all, n_left) in enumerate(ROUNDS):
-        race.add(compared, math.ceil(share * n_all / len(scenarios)), seed, explains=n_left == 1)
+    counts = [math.ceil(share * n_all / len(scenarios)) for n_all, _ in ROUNDS]
+    is_open = _is_open(stated)
+    for halvings in range(MOST_HALVINGS + 1):
+        race = _Race(scenarios, drawn_epsilon, progress)
+        race.add(compared, counts[0], 0, explains=False)
+        ranked = race.best(compared)
+        if not is_open or halvings == MOST_HALVINGS or race.means(ranked[0].name)[1] < EASY:
+            break
+        scenarios = [scenario.multiplied(0.5) for scenario in scenarios]
+    compared = ranked[: ROUNDS[0][1]]
+    for seed, (_, n_left) in enumerate(ROUNDS[1:], 1):
+        race.add(compared, counts[seed], seed, explains=n_left == 1)
         compared = race.best(compared)[:n_left]
-        if seed and race.means(compared[0].name)[1] == 1.0:
+        if race.means(compared[0].name)[1] == 1.0:
             break  # always exactly right
     best = compared[0]
     overlap, right = race.means(best.name)
@@ -107,10 +122,15 @@ def _scenarios(
     stated: Supposition, metadata: Metadata, target: str, names: Sequence[str], n_rows: int | None
 ) -> list[Scenario]:
     """What is stated; where nothing is but the number of columns, all kinds of tables."""
-    if stated.is_empty or stated == Supposition(n_true=stated.n_true):
+    if _is_open(stated):
         return worlds(metadata, target, names, n_rows, stated.n_true)
     listed = numbers(len(names)) if stated.leaves_columns_open else (None,)
     return [scenario for k in listed for scenario in stated.scenarios(metadata, target, names, n_rows, k)]
+
+
+def _is_open(stated: Supposition) -> bool:
+    """Whether nothing is stated but the number of columns that matter."""
+    return stated.is_empty or stated == Supposition(n_true=stated.n_true)
 
 
 class _Race:
@@ -169,9 +189,11 @@ class _Race:
         """Say why a selection was chosen, in a sentence without its end."""
         overlap, right = self.means(best.name)
         others = self.best([Rival(name, "", {}) for name in self._sums if name != best.name])
+        times = self._scenarios[0].times
+        weaker = f", with effects of {times:g} times the usual size," if times < 1.0 else ""
         sentence = (
-            f"on tables drawn from public facts its columns overlapped with the right ones by {overlap:.0%} and were "
-            f"exactly right in {right:.0%}"
+            f"on tables drawn from public facts{weaker} its columns overlapped with the right ones by {overlap:.0%} "
+            f"and were exactly right in {right:.0%}"
         )
         if others:
             sentence += (
