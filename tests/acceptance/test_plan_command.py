@@ -377,7 +377,8 @@ def test_the_private_table_is_not_taken_for_a_public_one(place):
 
 def test_theorem_2_where_pcpl_is_planned(place):
     """Conditions of both theorems stand in the JSON, with what each needs and whether it holds."""
-    words = ("--method", "pcls", "--method", "pcpl", "--set", "l1_radius=10", "--alone", "--json")
+    bounds = ("--set", "l1_radius=10", "--set", "y_bound=10", "--set", "y_center=middle")
+    words = ("--method", "pcls", "--method", "pcpl", *bounds, "--alone", "--json")
     found = figures(plan(place, *FAST, *words, epsilon="1", delta="0"))
     assert [one["theorem"] for one in found["theory"]] == [1, 2]
     assert [len(one["conditions"]) for one in found["theory"]] == [5, 6]

@@ -23,8 +23,8 @@ from tests.acceptance.service_processes import server, set_up
 from tests.office import METADATA, open_office
 
 PATIENCE_S = 120.0
-SMALL = {"dataset": "toy", "target": "y", "epsilons": [1.0]}
-LONG = SMALL | {"epsilons": [0.1, 0.3, 1.0, 3.0, 10.0], "n_rows": 4_000_000}
+SMALL = {"dataset": "toy", "target": "y", "epsilons": [1.0], "n_tables": 2}
+LONG = SMALL | {"epsilons": [0.1, 0.3, 1.0, 3.0, 10.0], "n_rows": 4_000_000, "n_tables": 200}
 """Minutes of work."""
 
 
@@ -85,7 +85,7 @@ def test_the_server_does_not_compute(office, monkeypatch):
     answer = office.call("ann", "POST", "/expectations", json=SMALL)
     with pytest.raises(pytest.fail.Exception):  # control
         workflow.expect(None)
-    question = workflow.Question(workflow.Metadata.from_value(METADATA), "y", None, epsilons=(1.0,))
+    question = workflow.Question(workflow.Metadata.from_value(METADATA), "y", None, epsilons=(1.0,), n_tables=2)
     assert answer.json() == json.loads(json.dumps(usual(question).record(question)))
 
 

@@ -110,14 +110,15 @@ def _merit(question: Question, answer: Expectation, name: str) -> tuple[float, f
     rows = _rows(question, answer, name)
     if question.goal is not None:
         return -max(map(_epsilon, rows)), sum(row["overlap"] for row in rows)
-    return sum(row["overlap"] for row in rows), sum(row["right"] for row in rows)
+    elsewhere = [row["overlap"] for row in answer.rows if row["rival"] == name]
+    return round(_mean(rows), 2), float(sum(elsewhere))  # alike there: what does better at other epsilons
 
 
 def _is_close(question: Question, answer: Expectation, best: str, name: str) -> bool:
     most, own = (_merit(question, answer, each)[0] for each in (best, name))
     if question.goal is not None:
         return math.log(own / most) <= 4.0 * CLOSE
-    return most - own <= CLOSE * len(_rows(question, answer, name))
+    return most - own <= CLOSE
 
 
 def _epsilon(row: dict[str, Any]) -> float:
@@ -140,6 +141,8 @@ def _reason(question: Question, answer: Expectation, names: list[str], row: dict
         return f"{least_one}, {row['epsilon']:.2g}, for {measure} >= {least:g} on {tables}{next_one}."
     own = _rows(question, answer, names[0])
     next_one = f"; the next is {names[1]}, by {_mean(others[0]):.2f}" if others else ""
+    if others and _merit(question, answer, names[0])[0] == _merit(question, answer, names[1])[0]:
+        next_one = f"; {names[1]} does as well there, but no better at other epsilons"
     only = (
         "Nothing was compared: its columns overlap"
         if among == 1
