@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from discreet.kernels.glm.count_bound import SHARE as BOUND_SHARE
-from discreet.kernels.glm.count_bound import HistogramRequest, chosen_bound
+from discreet.kernels.glm.count_bound import CountBound, HistogramRequest, chosen_bound
 from discreet.kernels.glm.families import (
     Family,
     Groups,
@@ -60,6 +60,15 @@ TYPICAL = 5.0
 
 START, SEARCH = 0.45, 0.06
 """Shares of mu^2: of the first pass, and of each one that looks for a better point."""
+
+ALMOST_ALL = 0.85
+"""Of mu^2, for the first pass where its noise is expected to hide a better point."""
+
+OF_GRADIENT, TYPICAL_PART = 0.5, 0.5
+"""Of the first pass's noise were all of it on the gradient; mean square of what a row counts for."""
+
+STEP_NOISE = 1.0
+"""A step that changes linear predictors by no more than so many times what noise does is the last, too."""
 
 BLIND = 0.5
 """Where the first pass's noise moves linear predictors further than this, no pass looks for a better point."""
@@ -130,6 +139,8 @@ class Problem:
         Whether a pass before all finds where counts are clipped.
     is_capped : bool
         Long rows count less: as much less as makes up for their length.
+    start : float
+        Share of mu^2 of the first pass.
     """
 
     family: Family
@@ -150,6 +161,7 @@ class Problem:
     n_units: int | None = None
     finds_bound: bool = False
     is_capped: bool = True
+    start: float = START
 
     @property
     def knows_count(self) -> bool:
@@ -256,15 +268,17 @@ def noisy_newton(problem: Problem) -> Generator[AnyRequest, Floats, Fit]:
     if problem.finds_bound:
         histogram, remaining = _with_histogram(problem)
         chosen = chosen_bound(histogram, (yield histogram), _score_noise(remaining))
+        if _first_noise(remaining, chosen) > BLIND:
+            remaining = replace(remaining, start=ALMOST_ALL)
         if chosen.bound < problem.family.high:
             remaining = replace(remaining, family=clipped_poisson(chosen.bound, problem.family.high))
         fit = yield from noisy_newton(remaining)
         return replace(fit, clipped=chosen)
-    family, left = problem.family, 1.0 - START - (SPREAD if problem.robust else 0.0)
+    family, left = problem.family, 1.0 - problem.start - (SPREAD if problem.robust else 0.0)
     steepest = float(family.weight(family.link(np.array([family.middle])))[0])
     typical = TYPICAL * steepest**2 * _per_entry(problem.n_coefficients)
     row_map = linear_map(family, problem.n_first, problem.cap, problem.n_coefficients)
-    request = _least_noise(problem, row_map, START, typical)
+    request = _least_noise(problem, row_map, problem.start, typical)
     first = _natural_sums(problem, request, (yield request), problem.knows_count)
     pool = Pool(family, first, offset=problem.offset, cap=problem.cap)
     model = pool.model()
@@ -275,7 +289,7 @@ def noisy_newton(problem: Problem) -> Generator[AnyRequest, Floats, Fit]:
     theta, is_settled = _shrunken(problem, model), _hides_a_search(model)
     while left > 0.0:
         theta = _within_reach(problem, theta)
-        is_last = is_settled or len(pool.scores) == MOST_SEARCHES
+        is_last = is_settled or left < 2.0 * SEARCH or len(pool.scores) == MOST_SEARCHES
         share = left if is_last else SEARCH
         points = [_nearer(pool, theta, part) for part in (PARTS if is_last and not pool.scores else (1.0,))]
         request, linear_share, _ = min(
@@ -285,7 +299,7 @@ def noisy_newton(problem: Problem) -> Generator[AnyRequest, Floats, Fit]:
         pool.add(request.row_map.theta, sums, linear_share)
         model, left = pool.model(), 0.0 if is_last else left - share
         step = _shrunken(problem, model) - theta
-        is_settled = model.change(step) < SETTLED
+        is_settled = model.change(step) < max(SETTLED, STEP_NOISE * _noise(model))
         theta = theta + step * min(1.0, LONGEST_STEP / max(model.change(step), 1e-300))
     is_told = model.change(step) <= min(LOST, max(ASTRAY, BEYOND_NOISE * _noise(model)))
     if not problem.robust:
@@ -303,6 +317,13 @@ def _with_histogram(problem: Problem) -> tuple[HistogramRequest, Problem]:
     """Return the pass that finds where counts are clipped, and what is left for the fit."""
     histogram = HistogramRequest.of(problem.family, problem.mu, problem.replace)
     return histogram, replace(problem, mu=problem.mu * math.sqrt(1.0 - BOUND_SHARE), finds_bound=False)
+
+
+def _first_noise(problem: Problem, counts: CountBound) -> float:
+    """Return about how far the first pass's noise will move linear predictors, by what the histogram tells."""
+    noise = _score_noise(problem) * counts.bound / 2.0 / (OF_GRADIENT * problem.start**0.5)
+    weight = counts.n_rows * float(clipped_poisson(counts.bound).weight(np.log(np.array([counts.mean])))[0])
+    return noise * problem.n_coefficients**0.5 / max(weight * TYPICAL_PART, 1e-300)
 
 
 def _score_noise(problem: Problem) -> float:
@@ -360,7 +381,7 @@ def _best_request(
     }
     # Passes pool and the first one's noise is in all of them: what counts is the noise of all their shares together.
     loss = {
-        k: _least_noise(problem, maps[k], 1.0 - START, weight, most=most).loss(weight, most) + k**2 * linear
+        k: _least_noise(problem, maps[k], 1.0 - problem.start, weight, most=most).loss(weight, most) + k**2 * linear
         for k in maps
     }
     linear_share = min(maps, key=loss.__getitem__)
