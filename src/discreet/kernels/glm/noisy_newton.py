@@ -328,7 +328,7 @@ def _first_noise(problem: Problem, counts: CountBound) -> float:
     """Return about how far the first pass's noise will move linear predictors, by what the histogram tells."""
     noise = _score_noise(problem) * counts.bound / 2.0 / (OF_GRADIENT * problem.first_share**0.5)
     weight = counts.n_rows * float(clipped_poisson(counts.bound).weight(np.log(np.array([counts.mean])))[0])
-    return noise * problem.n_coefficients**0.5 / max(weight * TYPICAL_PART, 1e-300)
+    return float(noise * problem.n_coefficients**0.5 / max(weight * TYPICAL_PART, 1e-300))
 
 
 def _score_noise(problem: Problem) -> float:
