@@ -76,7 +76,7 @@ def test_the_largest_noise_that_is_accepted_can_be_drawn(source):
 
 
 def test_intervals_hold_the_noise_for_all_rows_of_a_unit():
-    """Units of twenty rows get twenty times the noise, of less than 400 times the variance: long rows then count less."""
+    """Units of twenty rows get twenty times the noise; its variance grows less than 400 times: long rows count less."""
     method = method_of("logistic", epsilon=4.0, delta=1e-6)
     one, twenty = (
         answer(method, table(c), "y", rng=Source.seeded(5)).release.fit.coefficients[1].privacy_variance
