@@ -58,7 +58,7 @@ SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
 TYPICAL = 5.0
 """Squared norm of the coefficients that the first pass is tuned for."""
 
-START, SEARCH = {"logistic": 0.75, "poisson": 0.45}, 0.06
+START, SEARCH = 0.45, 0.06
 """Shares of mu^2: of the first pass, and of each one that looks for a better point."""
 
 ALMOST_ALL = 0.85
@@ -139,8 +139,8 @@ class Problem:
         Whether a pass before all finds where counts are clipped.
     is_capped : bool
         Long rows count less: as much less as makes up for their length.
-    start : float, optional
-        Share of mu^2 of the first pass; default by the family.
+    start : float
+        Share of mu^2 of the first pass.
     """
 
     family: Family
@@ -161,12 +161,7 @@ class Problem:
     n_units: int | None = None
     finds_bound: bool = False
     is_capped: bool = True
-    start: float | None = None
-
-    @property
-    def first_share(self) -> float:
-        """Share of mu^2 of the first pass."""
-        return START[self.family.name] if self.start is None else self.start
+    start: float = START
 
     @property
     def knows_count(self) -> bool:
@@ -279,11 +274,11 @@ def noisy_newton(problem: Problem) -> Generator[AnyRequest, Floats, Fit]:
             remaining = replace(remaining, family=clipped_poisson(chosen.bound, problem.family.high))
         fit = yield from noisy_newton(remaining)
         return replace(fit, clipped=chosen)
-    family, left = problem.family, 1.0 - problem.first_share - (SPREAD if problem.robust else 0.0)
+    family, left = problem.family, 1.0 - problem.start - (SPREAD if problem.robust else 0.0)
     steepest = float(family.weight(family.link(np.array([family.middle])))[0])
     typical = TYPICAL * steepest**2 * _per_entry(problem.n_coefficients)
     row_map = linear_map(family, problem.n_first, problem.cap, problem.n_coefficients)
-    request = _least_noise(problem, row_map, problem.first_share, typical)
+    request = _least_noise(problem, row_map, problem.start, typical)
     first = _natural_sums(problem, request, (yield request), problem.knows_count)
     pool = Pool(family, first, offset=problem.offset, cap=problem.cap)
     model = pool.model()
@@ -326,7 +321,7 @@ def _with_histogram(problem: Problem) -> tuple[HistogramRequest, Problem]:
 
 def _first_noise(problem: Problem, counts: CountBound) -> float:
     """Return about how far the first pass's noise will move linear predictors, by what the histogram tells."""
-    noise = _score_noise(problem) * counts.bound / 2.0 / (OF_GRADIENT * problem.first_share**0.5)
+    noise = _score_noise(problem) * counts.bound / 2.0 / (OF_GRADIENT * problem.start**0.5)
     weight = counts.n_rows * float(clipped_poisson(counts.bound).weight(np.log(np.array([counts.mean])))[0])
     return float(noise * problem.n_coefficients**0.5 / max(weight * TYPICAL_PART, 1e-300))
 
@@ -385,7 +380,7 @@ def _best_request(
         for k in (SHARES if problem.is_capped else (0.0,))  # the first pass's rows are capped
     }
     # Passes pool and the first one's noise is in all of them: what counts is the noise of all their shares together.
-    later = 1.0 - problem.first_share
+    later = 1.0 - problem.start
     loss = {
         k: _least_noise(problem, maps[k], later, weight, most=most).loss(weight, most) + k**2 * linear for k in maps
     }

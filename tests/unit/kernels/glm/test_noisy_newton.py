@@ -105,7 +105,7 @@ def test_intervals_cover(n: int, mu: float, tables: int) -> None:
 
 def test_a_first_pass_that_would_hide_the_rest_has_nearly_all() -> None:
     """The histogram of counts tells it; the passes spend the budget and no more."""
-    for n, mu, expected in ((500, 0.03, ALMOST_ALL), (20_000, 0.3, START["poisson"])):
+    for n, mu, expected in ((500, 0.03, ALMOST_ALL), (20_000, 0.3, START)):
         rng = generator(12)
         problem = Problem(COUNTS, 4, (), mu, False, 10_000, finds_bound=True, robust=True)
         _, requests = fitted(problem, poisson_cells(n, rng))
