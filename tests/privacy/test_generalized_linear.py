@@ -1,6 +1,8 @@
 """What one row costs in the passes of a logistic or Poisson fit, from the scales that are drawn with."""
 
+import dataclasses
 import itertools
+import math
 from fractions import Fraction
 
 import numpy as np
@@ -115,3 +117,19 @@ def test_less_noise_is_found_out():
     singles = [one.row_map.sums(rows[i : i + 1]) for i in range(60)]
     worst = max(price(one, a - b) for a, b in itertools.combinations(singles, 2)) / one.mu**2
     assert worst * float(Fraction(9, 4)) > 1.0
+
+
+@pytest.mark.parametrize("replace", [True, False])
+def test_long_rows_that_count_in_full_are_found_out(replace):
+    """A control: noise is for rows no longer than the cap, so a pass that does not weigh them costs more than mu^2."""
+    rng = np.random.default_rng(3)  # noqa: TID251 - simulated rows, not noise
+    problem = Problem(LOGISTIC, COLUMNS, (), MU, replace, 5000)
+    rows = cells(rng, 5000, (), LOGISTIC)
+    one = requests(problem, rows, rng)[0]
+    whole = dataclasses.replace(one.row_map, cap=math.inf)
+    prices = []
+    for row_map in (one.row_map, whole):
+        singles = [row_map.sums(rows[i : i + 1]) for i in range(60)]
+        changes = (a - b for a, b in itertools.combinations(singles, 2)) if replace else iter(singles)
+        prices.append(max(price(one, change) for change in changes) / one.mu**2)
+    assert prices[0] <= 1.0 < prices[1]

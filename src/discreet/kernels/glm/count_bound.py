@@ -107,11 +107,16 @@ class HistogramRequest:
 
 @dataclass(frozen=True)
 class CountBound:
-    """Where counts are clipped, and between how many rows have a larger one, with a chance of 95 percent."""
+    """Where counts are clipped, and between how many rows have a larger one, with a chance of 95 percent.
+
+    And about how many rows there are, and their mean.
+    """
 
     bound: int
     low: float
     high: float
+    n_rows: float
+    mean: float
 
 
 def chosen_bound(request: HistogramRequest, sums: Floats, noise: float) -> CountBound:
@@ -126,7 +131,7 @@ def chosen_bound(request: HistogramRequest, sums: Floats, noise: float) -> Count
     best = min(ends[1:], key=lambda bound: _error(bound, _cut(ends, likely, bound), total, n_rows, noise))
     is_above = np.array(ends, dtype=np.float64) > best
     above, error = float(rows[is_above].sum()), float(ndtri(0.975)) * sd * float(is_above.sum()) ** 0.5
-    return CountBound(best, max(above - error, 0.0), max(above + error, 0.0))
+    return CountBound(best, max(above - error, 0.0), max(above + error, 0.0), n_rows, total / n_rows)
 
 
 def _likely(ends: Sequence[int], rows: Floats, sd: float) -> Floats:

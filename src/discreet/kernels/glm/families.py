@@ -4,6 +4,7 @@ A row's linear predictor is an exact integer, its residual and its weight are lo
 and the products are added up exactly. So a row's part depends on that row alone, bit for bit.
 """
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -186,6 +187,10 @@ class RowMap:
         What GRID residual units and WEIGHT_ONE weight units are worth.
     offset : float
         What an offset's cell of GRID adds to the linear predictor, in multiples of THETA_UNIT.
+    cap : float
+        A row whose squared length is larger counts cap / length^2.
+    n_weighing : int, optional
+        Leading columns whose squares make up the length; default all.
 
     Notes
     -----
@@ -200,6 +205,8 @@ class RowMap:
     residual_unit: float
     weight_unit: float
     offset: float = 0.0
+    cap: float = math.inf
+    n_weighing: int | None = None
 
     def sums(self, cells: Cells, offsets: Cells | None = None, shares: Cells | None = None) -> Integers:
         """Add up w x x' and r x over rows; r x is the last column. Cost: O(n p^2), 0.3 s a million rows of 10 columns.
@@ -255,10 +262,18 @@ class RowMap:
         if offsets is not None:
             predictor += offsets * (self.offset / THETA_UNIT)
         residual, weight = self._looked_up(predictor, cells[:, p])
-        if shares is not None:  # to the nearest integer: no larger, and pushed no way
-            share = shares.astype(np.float64)
-            residual, weight = np.rint(residual * share / GRID), np.rint(weight * share / GRID)
-        return residual, weight
+        if shares is None and self.cap == math.inf:
+            return residual, weight
+        share = self._shares(cells) if shares is None else self._shares(cells) * (shares / GRID)
+        # To the nearest integer: no larger, and pushed no way.
+        return np.rint(residual * share), np.rint(weight * share)
+
+    def _shares(self, cells: Cells) -> Floats:
+        """Return what rows count: 1, or less for a long one."""
+        x = cells[:, : len(self.theta) if self.n_weighing is None else self.n_weighing].astype(np.float64)
+        squares = np.einsum("ij,ij->i", x, x)  # whole numbers below 2^53, exact in any order
+        shares: Floats = np.minimum(1.0, self.cap * GRID**2 / np.maximum(squares, 1.0))
+        return shares
 
     def bins(self, most: int = 32) -> tuple[Floats, Floats, Floats]:
         """Return the largest absolute residual, the least and the largest weight, by ranges of the linear predictor."""
@@ -278,10 +293,11 @@ class RowMap:
         return floats[:, -1] * (self.residual_unit / GRID**2), floats[:, :-1] * (self.weight_unit / GRID**2)
 
 
-def linear_map(family: Family, p: int) -> RowMap:
-    """Return the row map of r = y - middle and w = 1: its sums are X'(y - middle) and X'X."""
+def linear_map(family: Family, p: int, cap: float = math.inf, n_weighing: int | None = None) -> RowMap:
+    """Return the row map of r = y - middle and w = 1: its sums are X'(y - middle) and X'X, rows weighted by a cap."""
     response = np.rint((family.responses() - family.middle) * (GRID / family.half))
-    return RowMap(np.zeros(p), 0, response, np.zeros(1), np.full(1, float(WEIGHT_ONE)), family.half, 1.0)
+    weight = np.full(1, float(WEIGHT_ONE))
+    return RowMap(np.zeros(p), 0, response, np.zeros(1), weight, family.half, 1.0, cap=cap, n_weighing=n_weighing)
 
 
 def score_map(
@@ -291,6 +307,7 @@ def score_map(
     share: float = 0.0,
     line: Line | None = None,
     offset: float = 0.0,
+    cap: float = math.inf,
 ) -> RowMap:
     """Return the row map of the score and the information at theta, less a share of their linear approximation.
 
@@ -319,6 +336,7 @@ def score_map(
         residual_unit,
         weight_unit,
         offset,
+        cap,
     )
 
 

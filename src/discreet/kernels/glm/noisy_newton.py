@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from discreet.kernels.glm.count_bound import SHARE as BOUND_SHARE
-from discreet.kernels.glm.count_bound import HistogramRequest, chosen_bound
+from discreet.kernels.glm.count_bound import CountBound, HistogramRequest, chosen_bound
 from discreet.kernels.glm.families import (
     Family,
     Groups,
@@ -26,7 +26,7 @@ from discreet.kernels.glm.families import (
     score_map,
     squared_norm,
 )
-from discreet.kernels.glm.pooled_score import MISMATCH, Pool, Sums
+from discreet.kernels.glm.pooled_score import MISMATCH, TYPICAL_SQUARE, Pool, Sums
 from discreet.kernels.glm.sandwich import SPREAD, Reliability, SpreadRequest, Units, spread_pass, spread_sds
 from discreet.kernels.glm.score import FAR, ScoreModel, minimize
 from discreet.kernels.glm.score_fit import Fit, ScoreFit, symmetric
@@ -58,11 +58,26 @@ SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
 TYPICAL = 5.0
 """Squared norm of the coefficients that the first pass is tuned for."""
 
-START, SEARCH = 0.3, 0.085
+START, SEARCH = 0.45, 0.06
 """Shares of mu^2: of the first pass, and of each one that looks for a better point."""
+
+ALMOST_ALL = 0.85
+"""Of mu^2, for the first pass where its noise is expected to hide a better point."""
+
+OF_GRADIENT, TYPICAL_PART = 0.5, 0.5
+"""Of the first pass's noise were all of it on the gradient; mean square of what a row counts for."""
+
+STEP_NOISE = 1.0
+"""A step that changes linear predictors by no more than so many times what noise does is the last, too."""
 
 BLIND = 0.5
 """Where the first pass's noise moves linear predictors further than this, no pass looks for a better point."""
+
+PARTS = (0.0, 0.25, 0.5, 0.75, 1.0)
+"""Of the slopes that the first pass suggests: points where the last pass may look, if it comes at once."""
+
+LITTLE_NOISE = 0.02
+"""Beside the sampling variance of a score: where all rows count alike, noise is no more than this."""
 
 MOST_SEARCHES = 6
 
@@ -122,6 +137,10 @@ class Problem:
         Public number of units; default as few as the rows can be of.
     finds_bound : bool
         Whether a pass before all finds where counts are clipped.
+    is_capped : bool
+        Long rows count less: as much less as makes up for their length.
+    start : float
+        Share of mu^2 of the first pass.
     """
 
     family: Family
@@ -141,11 +160,14 @@ class Problem:
     rows_per_unit: int = 1
     n_units: int | None = None
     finds_bound: bool = False
+    is_capped: bool = True
+    start: float = START
 
     @property
     def knows_count(self) -> bool:
         """Whether the number of rows, of their weights where they have some, is public."""
-        return (self.replace if self.count_is_public is None else self.count_is_public) and not self.weighted
+        is_public = self.replace if self.count_is_public is None else self.count_is_public
+        return is_public and not self.weighted and not self.is_capped
 
     @property
     def squared_norm(self) -> float:
@@ -161,6 +183,16 @@ class Problem:
     def first_norm(self) -> float:
         """Largest squared norm of a row in the first pass."""
         return squared_norm(self.n_first, self.groups)
+
+    @property
+    def cap(self) -> float:
+        """Squared norm from which on a row counts less: a typical one."""
+        return 1.0 + TYPICAL_SQUARE * (self.squared_norm - 1.0) if self.is_capped else math.inf
+
+    @property
+    def longest(self) -> float:
+        """Largest squared norm of what a row counts for."""
+        return min(self.squared_norm, self.cap)
 
     @property
     def precision(self) -> Floats:
@@ -236,37 +268,47 @@ def noisy_newton(problem: Problem) -> Generator[AnyRequest, Floats, Fit]:
     if problem.finds_bound:
         histogram, remaining = _with_histogram(problem)
         chosen = chosen_bound(histogram, (yield histogram), _score_noise(remaining))
+        if _first_noise(remaining, chosen) > BLIND:
+            remaining = replace(remaining, start=ALMOST_ALL)
         if chosen.bound < problem.family.high:
             remaining = replace(remaining, family=clipped_poisson(chosen.bound, problem.family.high))
         fit = yield from noisy_newton(remaining)
         return replace(fit, clipped=chosen)
-    family, left = problem.family, 1.0 - START - (SPREAD if problem.robust else 0.0)
+    family, left = problem.family, 1.0 - problem.start - (SPREAD if problem.robust else 0.0)
     steepest = float(family.weight(family.link(np.array([family.middle])))[0])
     typical = TYPICAL * steepest**2 * _per_entry(problem.n_coefficients)
-    request = _least_noise(problem, linear_map(family, problem.n_first), START, typical, problem.first_norm)
+    row_map = linear_map(family, problem.n_first, problem.cap, problem.n_coefficients)
+    request = _least_noise(problem, row_map, problem.start, typical)
     first = _natural_sums(problem, request, (yield request), problem.knows_count)
-    pool = Pool(family, first, offset=problem.offset)
+    pool = Pool(family, first, offset=problem.offset, cap=problem.cap)
     model = pool.model()
+    if _noise_ratio(problem, model) < LITTLE_NOISE:
+        problem = replace(problem, is_capped=False)
+        pool = pool.uncapped(float(problem.n_rows) if problem.knows_count else None)
+        model = pool.model()
     theta, is_settled = _shrunken(problem, model), _hides_a_search(model)
     while left > 0.0:
         theta = _within_reach(problem, theta)
-        is_last = is_settled or len(pool.scores) == MOST_SEARCHES
+        is_last = is_settled or left < 2.0 * SEARCH or len(pool.scores) == MOST_SEARCHES
         share = left if is_last else SEARCH
-        request, linear_share = _best_request(problem, model, pool, theta, share)
+        points = [_nearer(pool, theta, part) for part in (PARTS if is_last and not pool.scores else (1.0,))]
+        request, linear_share, _ = min(
+            (_best_request(problem, model, pool, at, share) for at in points), key=lambda best: best[2]
+        )
         sums = _natural_sums(problem, request, (yield request))
         pool.add(request.row_map.theta, sums, linear_share)
         model, left = pool.model(), 0.0 if is_last else left - share
         step = _shrunken(problem, model) - theta
-        is_settled = model.change(step) < SETTLED
+        is_settled = model.change(step) < max(SETTLED, STEP_NOISE * _noise(model))
         theta = theta + step * min(1.0, LONGEST_STEP / max(model.change(step), 1e-300))
     is_told = model.change(step) <= min(LOST, max(ASTRAY, BEYOND_NOISE * _noise(model)))
     if not problem.robust:
         return _fit(problem, model, is_told=is_told)
     theta = _within_reach(problem, _shrunken(problem, model))
     offset = problem.offset or 0.0
-    row_map = score_map(family, theta, predictor_bounds(theta, problem.groups, offset), offset=offset)
-    count = problem.n_units or max(model.curve.n_rows / problem.rows_per_unit, 1.0)
-    units = Units(count, problem.rows_per_unit, problem.squared_norm**0.5, problem.replace)
+    row_map = score_map(family, theta, predictor_bounds(theta, problem.groups, offset), offset=offset, cap=problem.cap)
+    count = problem.n_units or max(pool.n_rows / problem.rows_per_unit, 1.0)
+    units = Units(count, problem.rows_per_unit, problem.longest**0.5, problem.replace)
     spread = spread_pass(model, theta, row_map, _spread_mu(problem), units, pool.dispersion(theta))
     return _fit(problem, *spread.robust(model, (yield spread.request())), is_told=is_told)
 
@@ -277,9 +319,16 @@ def _with_histogram(problem: Problem) -> tuple[HistogramRequest, Problem]:
     return histogram, replace(problem, mu=problem.mu * math.sqrt(1.0 - BOUND_SHARE), finds_bound=False)
 
 
+def _first_noise(problem: Problem, counts: CountBound) -> float:
+    """Return about how far the first pass's noise will move linear predictors, by what the histogram tells."""
+    noise = _score_noise(problem) * counts.bound / 2.0 / (OF_GRADIENT * problem.start**0.5)
+    weight = counts.n_rows * float(clipped_poisson(counts.bound).weight(np.log(np.array([counts.mean])))[0])
+    return float(noise * problem.n_coefficients**0.5 / max(weight * TYPICAL_PART, 1e-300))
+
+
 def _score_noise(problem: Problem) -> float:
     """Return the standard deviation of the noise on a score, were all spent on it, where residuals are at most 1."""
-    return float((2.0 if problem.replace else 1.0) * problem.squared_norm**0.5 / problem.mu)
+    return float((2.0 if problem.replace else 1.0) * problem.longest**0.5 / problem.mu)
 
 
 # ---- requests
@@ -295,14 +344,15 @@ def _least_noise(
     row_map: RowMap,
     share: float,
     weight: float,
-    squared_norm: float | None = None,
     most: float = math.inf,
 ) -> Request:
-    """Return the request of least loss (`Request.loss`); of rows of a norm."""
+    """Return the request of least loss (`Request.loss`)."""
     mu = problem.mu * share**0.5  # mu^2 adds up under composition
-    norm = problem.squared_norm if squared_norm is None else squared_norm
+    has_offset = len(row_map.theta) > problem.n_coefficients  # it is no part of what a row is weighted by
+    longest = problem.first_norm if has_offset else problem.squared_norm
+    norm = min(longest, row_map.cap + has_offset)
     ratios = RATIOS * (norm**0.5 * row_map.weight_unit / row_map.residual_unit)
-    sd = joint_sensitivity(row_map, norm, ratios, problem.replace, problem.weighted) / mu
+    sd = joint_sensitivity(row_map, norm, ratios, problem.replace, problem.weighted, longest) / mu
     gradient, diagonal = sd * GRID**2 / row_map.residual_unit, ratios * sd * GRID**2 / row_map.weight_unit
     every = (
         Request(row_map, mu, float(g), float(d), float(d) / 2**0.5)
@@ -314,7 +364,7 @@ def _least_noise(
 
 def _best_request(
     problem: Problem, model: ScoreModel, pool: Pool, theta: Floats, share: float
-) -> tuple[Request, float]:
+) -> tuple[Request, float, float]:
     """Choose the share of the linear part to leave out, by the noise that the pooled score would have."""
     p, offset = problem.n_coefficients, problem.offset or 0.0
     bounds = predictor_bounds(theta, problem.groups, offset)
@@ -325,14 +375,24 @@ def _best_request(
     linear = pool.linear_variance(theta)
     # What the curve is wrong by is all that a noisy slope can tell.
     most = (MISMATCH * float(np.trace(pool.curve.sums(theta[None])[1][0])) / p) ** 2 + 1e-300
-    maps = {k: score_map(problem.family, theta, bounds, k, pool.line, offset) for k in SHARES}
-    # Passes pool and the first one's noise is in all of them: what counts is the noise of all their shares together.
-    loss = {
-        k: _least_noise(problem, maps[k], 1.0 - START, weight, most=most).loss(weight, most) + k**2 * linear
-        for k in SHARES
+    maps = {
+        k: score_map(problem.family, theta, bounds, k, pool.line, offset, problem.cap)
+        for k in (SHARES if problem.is_capped else (0.0,))  # the first pass's rows are capped
     }
-    linear_share = min(SHARES, key=loss.__getitem__)
-    return _least_noise(problem, maps[linear_share], share, weight, most=most), linear_share
+    # Passes pool and the first one's noise is in all of them: what counts is the noise of all their shares together.
+    later = 1.0 - problem.start
+    loss = {
+        k: _least_noise(problem, maps[k], later, weight, most=most).loss(weight, most) + k**2 * linear for k in maps
+    }
+    linear_share = min(maps, key=loss.__getitem__)
+    return _least_noise(problem, maps[linear_share], share, weight, most=most), linear_share, loss[linear_share]
+
+
+def _nearer(pool: Pool, theta: Floats, part: float) -> Floats:
+    """Return coefficients with a part of the slopes, and the same linear predictor where columns have their means."""
+    nearer = theta * part
+    nearer[0] = theta[0] + (1.0 - part) * float(pool.center[1 : len(theta)] @ theta[1:])
+    return nearer
 
 
 def _natural_sums(problem: Problem, request: Request, sums: Floats, count_is_public: bool = False) -> Sums:
@@ -357,6 +417,12 @@ def _within_reach(problem: Problem, theta: Floats) -> Floats:
 def _hides_a_search(model: ScoreModel) -> bool:
     """Tell from the first pass whether noise hides where a better point is: then the last pass comes at once."""
     return _noise(model) > BLIND
+
+
+def _noise_ratio(problem: Problem, model: ScoreModel) -> float:
+    """Return the variance of the noise beside that of sampling, on a score of whole rows at the whole mu."""
+    noise = (problem.family.residual_bound / problem.mu) ** 2 * problem.squared_norm
+    return noise / model.weight
 
 
 def _noise(model: ScoreModel) -> float:

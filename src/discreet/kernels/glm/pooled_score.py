@@ -10,6 +10,7 @@ curve's, times T - t: the trapezoidal rule on a small difference, which errs by 
 noisy slope is above the curve's counts as far as it can be told from noise (`shrunk`).
 """
 
+import math
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -72,16 +73,28 @@ class Pool:
     offset : float, optional
         The coefficient of the first pass's last column, which the later passes do not have: half the range of an
         offset.
+    cap : float
+        Squared norm from which on a row counts less.
     """
 
     family: Family
     first: Sums
     scores: list[ScoreAt] = field(default_factory=list)
     offset: float | None = None
+    cap: float = math.inf
 
     def add(self, theta: Floats, sums: Sums, linear_share: float) -> None:
         """Take a pass in."""
         self.scores.append(ScoreAt(theta, sums, linear_share))
+
+    def uncapped(self, n_rows: float | None) -> "Pool":
+        """Return the pool of passes in which all rows count alike: what the first one tells is scaled to them."""
+        share, first = self._typical_share, self.first
+        gram, variances = first.gram / share, first.variances / share**2
+        if n_rows is not None:
+            gram[0, 0], variances[0, 0] = n_rows, 0.0
+        scaled = Sums(first.gradient / share, gram, first.variance / share**2, variances)
+        return Pool(self.family, scaled, offset=self.offset)
 
     def model(self) -> ScoreModel:
         """Return the score around the last point."""
@@ -96,7 +109,7 @@ class Pool:
     @cached_property
     def curve(self) -> Curve:
         """What the first pass says of the columns."""
-        n, center = self._n_rows, self._center
+        n, center = self._n_rows, self.center
         spread = self._gram / n - np.outer(center, center)
         spread[0, :] = spread[:, 0] = 0.0
         return Curve(self.family, n, center, positive(spread), np.array([] if self.offset is None else [self.offset]))
@@ -104,7 +117,7 @@ class Pool:
     @cached_property
     def line(self) -> Line:
         """The line for the mean that the first pass suggests."""
-        family, n, p = self.family, self._n_rows, len(self._center)
+        family, n, p = self.family, self._n_rows, len(self.center)
         gram, scale = self._gram, np.full(p, RESPONSE_SD * family.half)
         scale[0] = family.half / 2.0
         # Least squares weighted by what is known: the response's variance and the noise of both sums.
@@ -112,15 +125,28 @@ class Pool:
         covariance = family.half**2 / 2.0 * gram + noise
         weight = gram @ np.linalg.inv(covariance + 1e-9 * np.trace(covariance) * np.eye(p))
         beta = np.linalg.solve(weight @ gram + np.diag(scale**-2.0), weight @ self.first.gradient)
-        spread = float(beta[1:] @ (gram / n - np.outer(self._center, self._center))[1:, 1:] @ beta[1:])
-        return fitted_line(family, self._inside(family.middle + float(self._center @ beta)), max(spread, 0.0) ** 0.5)
+        spread = float(beta[1:] @ (gram / n - np.outer(self.center, self.center))[1:, 1:] @ beta[1:])
+        return fitted_line(family, self._inside(family.middle + float(self.center @ beta)), max(spread, 0.0) ** 0.5)
+
+    @cached_property
+    def _typical_share(self) -> float:
+        """What rows count, on average over what they count: it makes of an information a score's variance."""
+        p = self._n_free
+        return min(self.cap / max(float(np.trace(self._gram[:p, :p])) / self._n_rows, 1.0), 1.0)
+
+    @property
+    def n_rows(self) -> float:
+        """About how many rows there are."""
+        return self._n_rows / self._typical_share
 
     @cached_property
     def _n_rows(self) -> float:
+        """Rows, by what they count."""
         return float(max(self.first.gram[0, 0], self.first.variances[0, 0] ** 0.5, 1.0))
 
     @cached_property
-    def _center(self) -> Floats:
+    def center(self) -> Floats:
+        """Means of the columns."""
         return np.append(1.0, np.clip(self._gram[0, 1:] / self._n_rows, -1.0, 1.0))
 
     @cached_property
@@ -178,7 +204,7 @@ class Pool:
         information = positive(slopes[0])
         noise = NoiseTerm(first.variances, float(family.weight(point[:1])[0]), np.zeros(p))
         constant = first.gradient + family.middle * first.gram[0] - sums[0]
-        rest, sampling = np.zeros((p, p)), information + self._of_dispersion(point)
+        rest, sampling = np.zeros((p, p)), self._typical_share * information + self._of_dispersion(point)
         on_all = first.variance * np.eye(p)
         return ScoreModel(constant, point, rest, self.curve, information, sampling, on_all, noise)
 
@@ -209,7 +235,7 @@ class Pool:
         if self.offset is None:
             return float(self.family.link(np.array([mean]))[0])
         sd = abs(self.offset) * float(self.curve.spread[-1, -1]) ** 0.5
-        return matched_center(self.family, mean, sd) - self.offset * float(self._center[-1])
+        return matched_center(self.family, mean, sd) - self.offset * float(self.center[-1])
 
     def _carried(self) -> ScoreModel:
         last, line = self.scores[-1], self.line
@@ -244,7 +270,7 @@ class Pool:
             rest=rests[-1],
             curve=self.curve,
             information=information,
-            sampling=information + self._of_dispersion(last.theta),
+            sampling=self._typical_share * information + self._of_dispersion(last.theta),
             noise=noise,
             rest_error=NoiseTerm(errors[-1], 1.0, on_last, basis),
             mismatch=BEND * mismatch,

@@ -11,11 +11,17 @@ ROUNDING = 1.0 + 1e-9
 
 
 def joint_sensitivity(
-    row_map: RowMap, squared_norm: float, ratios: Floats, replace: bool, weighted: bool = False
+    row_map: RowMap,
+    squared_norm: float,
+    ratios: Floats,
+    replace: bool,
+    weighted: bool = False,
+    longest: float | None = None,
 ) -> Floats:
     """Bound the l2 distance of neighbors' sums, residuals and products together, the products divided by a ratio.
 
-    With weights a row's residual and weight are any part of what they are without. Shapes: ratios (k,); returns (k,).
+    With weights a row's residual and weight are any part of what they are without. A row whose squared norm, at most
+    `longest`, is above `squared_norm` counts so much less. Shapes: ratios (k,); returns (k,).
     """
     # With x, z the rows, r, q their residuals, w, v their weights and t = x'z, the squared change under `replace` is
     #     r^2 |x|^2 + q^2 |z|^2 - 2 r q t + (w^2 |x|^4 + v^2 |z|^4 - 2 w v t^2) / ratio^2,
@@ -27,13 +33,16 @@ def joint_sensitivity(
     own = squared_norm * residual**2 + beta * np.maximum(np.abs(low), np.abs(high)) ** 2
     # Truncating a weighted product to an integer moves an entry by less than one unit.
     truncation = row_map.weight_unit * len(row_map.theta) / GRID / ratios
-    if weighted:
+    # A row that counts the part u is one of x sqrt(u) with the residual r sqrt(u) and the weight w: no longer than
+    # `squared_norm`, its residual no larger. Both are rounded to the nearest unit, beside a whole row.
+    longest = squared_norm if longest is None else longest
+    if weighted or longest > squared_norm:
         # With a, b what the rows add and u, v in [0, 1] their weights, |u a - v b| is convex in (u, v), so largest at a
         # corner: |a - b|, bounded below, or |a| or |b|, which that bound is not less than, as it is not at tau = 0.
         # Rounding of u r and u w moves a row's part by half a unit of each, and makes neither larger.
         truncation = truncation + 0.5 * np.hypot(
-            squared_norm**0.5 * row_map.residual_unit / GRID,
-            squared_norm * row_map.weight_unit / WEIGHT_ONE / ratios,
+            longest**0.5 * row_map.residual_unit / GRID,
+            longest * row_map.weight_unit / WEIGHT_ONE / ratios,
         )
     if not replace:
         added: Floats = (np.sqrt(own.max(axis=1)) + truncation) * ROUNDING

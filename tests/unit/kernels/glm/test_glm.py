@@ -22,6 +22,30 @@ CELLS = {"logistic": logistic_cells(9000, RNG), "poisson": poisson_cells(9000, R
 FAMILIES = [LOGISTIC, poisson(20.0)]
 
 
+def long_rows(x: np.ndarray, cap: float) -> np.ndarray:
+    """What rows count: less where they are longer than the cap."""
+    shares: np.ndarray = np.minimum(1.0, cap / (x * x).sum(axis=1))
+    return shares
+
+
+@pytest.mark.parametrize("n_weighing", [None, 3])
+def test_long_rows_count_less(n_weighing: int | None) -> None:
+    """Sums of both kinds of pass are those of weighted rows, by the leading columns alone if asked, in any blocks."""
+    cells = CELLS["logistic"]
+    x, y = natural(cells, LOGISTIC)
+    shares = long_rows(x[:, :n_weighing], 1.6)
+    assert 0.2 < (shares < 1.0).mean() < 0.8
+    gradient, gram = (row_map := linear_map(LOGISTIC, 4, 1.6, n_weighing)).real(row_map.sums(cells))
+    assert gradient == pytest.approx((x.T * shares) @ (y - 0.5), abs=3e-4 * len(cells) ** 0.5)
+    assert gram == pytest.approx((x.T * shares) @ x, abs=2e-4 * len(cells))
+    assert np.array_equal(row_map.sums(cells), row_map.sums(cells[:1000]) + row_map.sums(cells[1000:]))
+    if n_weighing is None:
+        row_map = score_map(LOGISTIC, THETA, predictor_bounds(THETA), cap=1.6)
+        eta = x @ row_map.theta
+        gradient, _ = row_map.real(row_map.sums(cells))
+        assert gradient == pytest.approx((x.T * shares) @ (y - LOGISTIC.mean(eta)), abs=3e-4 * len(cells) ** 0.5)
+
+
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.name)
 @pytest.mark.parametrize("share", [0.0, 0.5, 1.0])
 def test_sums_are_those_of_float_arithmetic(family: Family, share: float) -> None:

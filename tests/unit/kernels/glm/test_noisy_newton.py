@@ -10,7 +10,7 @@ from glm_problems import THETA, fitted, logistic_cells, natural, poisson_cells
 from tests.effort import either
 
 from discreet.kernels.glm.families import LOGISTIC, poisson
-from discreet.kernels.glm.noisy_newton import BOX, MOST_PASSES, Problem, attainable_sd
+from discreet.kernels.glm.noisy_newton import ALMOST_ALL, BOX, MOST_PASSES, START, Problem, attainable_sd
 from discreet.kernels.glm.sensitivity import joint_sensitivity
 from discreet.kernels.moments.moments import GRID
 
@@ -38,6 +38,19 @@ def test_without_noise_it_is_maximum_likelihood(family: object, model: object) -
     assert fit.high == pytest.approx(ends[:, 1], abs=0.1 * wald.bse.max())
 
 
+@pytest.mark.parametrize(("mu", "is_capped"), [(0.3, True), (20.0, False)])
+def test_the_score_is_that_of_the_likelihood_with_long_rows_weighted(mu: float, is_capped: bool) -> None:
+    """Where noise matters long rows count less, and where it does not the estimate is maximum likelihood."""
+    cells = logistic_cells(20_000, generator(11))
+    x, y = natural(cells, LOGISTIC)
+    problem = Problem(LOGISTIC, 4, (), mu, True, len(cells))
+    fit, requests = fitted(problem, cells)
+    assert {np.isfinite(request.row_map.cap) for request in requests[1:]} == {is_capped}
+    shares = np.minimum(1.0, problem.cap / (x * x).sum(axis=1)) if is_capped else np.ones(len(x))
+    weighted = sm.GLM(y, x, family=sm.families.Binomial(), var_weights=shares).fit()
+    assert fit.score.coef == pytest.approx(weighted.params, abs=0.05 * weighted.bse.min())
+
+
 @pytest.mark.parametrize("replace", [True, False])
 @pytest.mark.parametrize("n", [500, 50_000])
 def test_requests_spend_the_budget_and_no_more(replace: bool, n: int) -> None:
@@ -51,7 +64,8 @@ def test_requests_spend_the_budget_and_no_more(replace: bool, n: int) -> None:
         row_map = request.row_map
         sd = request.sd_gradient * row_map.residual_unit / GRID**2
         ratio = request.sd_diagonal * row_map.weight_unit / GRID**2 / sd
-        assert joint_sensitivity(row_map, 4.0, np.array([ratio]), replace)[0] / sd == pytest.approx(request.mu)
+        norm, ratios = min(row_map.cap, 4.0), np.array([ratio])
+        assert joint_sensitivity(row_map, norm, ratios, replace, longest=4.0)[0] / sd == pytest.approx(request.mu)
         assert request.sd_above == pytest.approx(request.sd_diagonal / 2**0.5)
 
 
@@ -69,7 +83,7 @@ def test_every_pass_can_keep_to_the_attainable_noise(family: Any, replace: bool,
         _, requests = fitted(limited, cells, rng)
         assert max(max(one.sd_gradient, one.sd_diagonal) for one in requests) <= limited.largest_sd
     with pytest.raises(ValueError, match="empty"):
-        fitted(dataclasses.replace(problem, largest_sd=0.3 * limited.largest_sd), cells, rng)
+        fitted(dataclasses.replace(problem, largest_sd=0.15 * limited.largest_sd), cells, rng)
 
 
 @pytest.mark.statistics
@@ -87,6 +101,17 @@ def test_intervals_cover(n: int, mu: float, tables: int) -> None:
         scores.append((fit.coef - THETA) / sd)
     assert 0.9 <= np.mean(hits) <= 0.995
     assert 0.8 <= np.std(scores) <= 1.2
+
+
+def test_a_first_pass_that_would_hide_the_rest_has_nearly_all() -> None:
+    """The histogram of counts tells it; the passes spend the budget and no more."""
+    for n, mu, expected in ((500, 0.03, ALMOST_ALL), (20_000, 0.3, START)):
+        rng = generator(12)
+        problem = Problem(COUNTS, 4, (), mu, False, 10_000, finds_bound=True, robust=True)
+        _, requests = fitted(problem, poisson_cells(n, rng))
+        histogram, first, *_ = requests
+        assert first.mu**2 / (mu**2 - histogram.mu**2) == pytest.approx(expected)
+        assert sum(request.mu**2 for request in requests) == pytest.approx(mu**2)
 
 
 def test_little_budget_says_nothing_rather_than_something_wrong() -> None:

@@ -68,7 +68,7 @@ def test_a_plan_that_selects_first_is_refused_as_well():
 def test_the_largest_noise_that_is_accepted_can_be_drawn(source):
     """Near the limit there is a release, of finite estimates with ends that can be told or none."""
     method = method_of("logistic", epsilon=0.1, delta=1e-6)
-    fit = answer(method, table(68_000), "y", rng=source).release.fit
+    fit = answer(method, table(57_000), "y", rng=source).release.fit
     assert all(
         np.isfinite(entry.estimate) and entry.interval[0] <= entry.estimate <= entry.interval[1]
         for entry in fit.coefficients
@@ -76,13 +76,13 @@ def test_the_largest_noise_that_is_accepted_can_be_drawn(source):
 
 
 def test_intervals_hold_the_noise_for_all_rows_of_a_unit():
-    """Units of twenty rows get twenty times the noise: its variance in an estimate is four hundred times as large."""
+    """Units of twenty rows get twenty times the noise; its variance grows less than 400 times: long rows count less."""
     method = method_of("logistic", epsilon=4.0, delta=1e-6)
     one, twenty = (
         answer(method, table(c), "y", rng=Source.seeded(5)).release.fit.coefficients[1].privacy_variance
         for c in (1, 20)
     )
-    assert 200 < twenty / one < 800
+    assert 50 < twenty / one < 800
 
 
 def test_an_end_that_is_open_stays_open():
