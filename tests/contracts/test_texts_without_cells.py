@@ -61,6 +61,7 @@ ONE_BY_ONE = {
     "data/engines/spark_session.py": "others own: versions of software",
     "data/engines/sql_catalog.py": "listed requested: names of tables that the role may read, and the one asked for",
     "data/engines/sql_session.py": "reason: words of the code, chosen by those of the library",
+    "data/halves.py": "counted size: a public number of rows or of units, and what it is called",
     "data/header.py": "missing more problem shown_type: a storage type without what is inside, a name that differs in "
     "case alone, and names of declared columns and how many they are",
     "data/long_table.py": "complaint: what data/storage_types.py says",
@@ -89,6 +90,7 @@ ONE_BY_ONE = {
     "methods/public_records/public_subset.py": "most: number of public points",
     "methods/base/request_facts.py": "reference reference_name size: declared bounds and parameters, and what they are "
     "called",
+    "methods/screening/decorrelated_scores.py": "width: number of columns, by public levels",
     "methods/screening/screener.py": "advice: words of the code",
     "methods/select_then_fit.py": "first fitting misplaced selection_method set shown: names and values of parameters",
     "methods/moments/moments_selection.py": "stated: declared moments",

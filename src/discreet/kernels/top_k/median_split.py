@@ -27,17 +27,8 @@ def order_cells(values: Floats) -> Cells:
 def split_sums(cells: Cells, ranks: Ranks) -> Integers:
     """Return the sum over rows i of s_ij y_i of each column j, s_ij = sign(rank of row i in column j - (m + 1) / 2).
 
-    Parameters
-    ----------
-    cells : ndarray of int16, shape (n, 2 p + 1)
-        Of `order_cells`, then the target's integers.
-    ranks : ndarray of uint64, shape (n,)
-        A random order of the rows, each number of 0 .. n - 1 once: it decides between equal cells.
-
-    Returns
-    -------
-    ndarray of int64, shape (p,)
-        Exact. Of m rows whose cell is not missing, the middle one counts 0 where m is odd; a missing cell counts 0.
+    Exact. Of m rows whose cell is not missing; a missing cell counts 0. `ranks` is a random order of the rows, which
+    decides between equal cells. Shapes: cells (n, 2 p + 1), of `order_cells` and the target; ranks (n,), returns (p,).
     """
     p = cells.shape[1] // 2
     halves = cells[:, : 2 * p].view(np.uint16).astype(np.uint64)

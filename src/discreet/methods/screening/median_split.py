@@ -18,27 +18,9 @@ MOVED = 2
 def split_scores(table: Table, design: ScoreDesign, rng: Source, progress: Progress | None = None) -> Integers:
     """Return for each column the sum of the target over its upper half less that over its lower half.
 
-    Parameters
-    ----------
-    table : Table
-        The private table.
-    design : ScoreDesign
-        With `splits`.
-    rng : Source
-        Where the order comes from that decides between equal cells.
-    progress : callable, optional
-        Called as columns are done, whose number is public.
-
-    Returns
-    -------
-    ndarray of int64, shape (n_features,)
-        In units of 1 / 32767. Not releasable.
-
-    Notes
-    -----
-    Claim: ``sis.privacy.md``. Cost: for each group of columns one pass, `SPLIT_CELLS` numbers in memory, and a
-    partition of each column. With a `unit_id`, at most ``rows_per_unit`` rows of a unit count in a group, by that
-    unit's identifier and cells alone.
+    In units of 1 / 32767, not releasable; `rng` orders equal cells. Claim: ``sis.privacy.md``. With a `unit_id`, at most
+    ``rows_per_unit`` rows of a unit count in a group of columns, by that unit's identifier and cells alone. Cost: for
+    each such group one pass, `SPLIT_CELLS` numbers in memory, and a partition of each column.
     """
     p = len(design.features)
     size = max(1, min(GROUP, SPLIT_CELLS // max(table.about_rows(), 1)))
@@ -52,20 +34,7 @@ def split_scores(table: Table, design: ScoreDesign, rng: Source, progress: Progr
 
 
 def random_order(rng: Source, n_rows: int) -> Ranks:
-    """Return each number of 0 .. n_rows - 1 once, in an order that is as likely as any other.
-
-    Parameters
-    ----------
-    rng : Source
-        Where the order comes from.
-    n_rows : int
-        Below 2^32.
-
-    Returns
-    -------
-    ndarray of uint64, shape (n_rows,)
-        It depends on nothing else.
-    """
+    """Return each number of 0 .. n_rows - 1 once, in an order that is as likely as any other."""
     while True:
         words = rng.words(n_rows)
         order = np.argsort(words)

@@ -34,13 +34,7 @@ class Bound:
     epsilon: Fraction
 
     def part(self) -> Part:
-        """Return the part with its privacy cost: permute-and-flip among the points of a public list.
-
-        Returns
-        -------
-        Part
-            Called ``y_bound``.
-        """
+        """Return the part with its privacy cost: permute-and-flip among the points of a public list."""
         metadata = self.design.metadata
         gamma = rank_sensitivity(MEDIAN, metadata.neighboring, metadata.rows_per_unit)
         box = NoiseRecord(
@@ -57,20 +51,7 @@ class Bound:
         return Part("y_bound", SelectionEvent(self.epsilon, "exponential"), box)
 
     def estimate(self, table: Table, rng: Source) -> float:
-        """Return the bound. Claim: ``sis.privacy.md``.
-
-        Parameters
-        ----------
-        table : Table
-            The private table.
-        rng : Source
-            Where the noise comes from.
-
-        Returns
-        -------
-        float
-            In the target's unit, above 0 and at most the design's bound.
-        """
+        """Return the bound in the target's unit, above 0 and at most the design's. Claim: ``sis.privacy.md``."""
         metadata = self.design.metadata
         counts = table.target_counts(self.design, _places, len(CLIPS))
         law = (metadata.neighboring, metadata.rows_per_unit, self.epsilon, rng)
