@@ -18,9 +18,9 @@ MOVED = 2
 def split_scores(table: Table, design: ScoreDesign, rng: Source, progress: Progress | None = None) -> Integers:
     """Return for each column the sum of the target over its upper half less that over its lower half.
 
-    In units of 1 / 32767, not releasable; `rng` orders equal cells. Claim: ``sis.privacy.md``. With a `unit_id`, at most
-    ``rows_per_unit`` rows of a unit count in a group of columns, by that unit's identifier and cells alone. Cost: for
-    each such group one pass, `SPLIT_CELLS` numbers in memory, and a partition of each column.
+    In units of 1 / 32767, not releasable; `rng` orders equal cells. Claim: ``sis.privacy.md``. With a `unit_id`, at
+    most ``rows_per_unit`` rows of a unit count in a group of columns, by that unit's identifier and cells alone. Cost:
+    for each such group one pass, `SPLIT_CELLS` numbers in memory, and a partition of each column.
     """
     p = len(design.features)
     size = max(1, min(GROUP, SPLIT_CELLS // max(table.about_rows(), 1)))
