@@ -1,12 +1,14 @@
 """Median splits: what one row moves, the worst pair, and controls that must fail."""
 
+import inspect
 import itertools
 
 import numpy as np
 import pytest
 
 from discreet.kernels.moments.moments import GRID
-from discreet.methods.screening import sis
+from discreet.methods.base.rows_in_memory import all_rows
+from discreet.methods.screening import median_split, sis
 from discreet.methods.screening.sis import IndependenceScreening
 from tests.privacy.screenings import reached, table_of
 
@@ -73,6 +75,34 @@ def test_the_noise_of_products_is_flagged(monkeypatch, relation):
     """Control: a row moves more than its own term, as another one crosses the median."""
     monkeypatch.setattr(sis, "MOVED", 1)
     assert worst(monkeypatch, relation) > 1.2 * EPSILON
+
+
+def widths(monkeypatch, n_rows, more):
+    """How many columns are held at once, with one row and with more, where the number of rows is private."""
+    held = []
+    monkeypatch.setattr(
+        median_split, "all_rows", lambda table, design: (held.append(len(design.features)), all_rows(table, design))[1]
+    )
+    monkeypatch.setattr(median_split, "SPLIT_CELLS", 40)
+    for n in (n_rows, n_rows + more):
+        reached(monkeypatch, screening(n0=10), table_of([[0.0] * 9 + [1.0]] * n, "add_or_remove_one"))
+    return held
+
+
+def test_groups_of_columns_do_not_follow_from_the_rows(monkeypatch):
+    """Columns of a group share an order, and the rows of a unit that count: groups are public."""
+    assert widths(monkeypatch, 10, 11) == [4, 4, 1] * 2
+
+
+def test_groups_by_the_number_of_rows_are_flagged(monkeypatch):
+    """Control: as wide as memory allows for the rows that there are; one row more makes all groups others."""
+    by_rows = inspect.getsource(median_split.split_scores).replace("(n_rows or TYPICAL_ROWS)", "table.about_rows()")
+    assert "table.about_rows()" in by_rows
+    monkeypatch.setattr(median_split, "split_scores", median_split.split_scores)  # to be put back
+    exec(by_rows, vars(median_split))  # noqa: S102 - the product's own code, broken
+    monkeypatch.setattr(sis, "split_scores", median_split.split_scores)
+    held = widths(monkeypatch, 10, 1)
+    assert held[: len(held) // 2] != held[len(held) // 2 :]
 
 
 def test_units_of_several_rows_are_covered(monkeypatch):

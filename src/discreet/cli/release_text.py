@@ -61,9 +61,12 @@ def _after_selection(release: "Release") -> list[str]:
         return ["  half of the units selected, the others gave these intervals, which hold after the selection"]
     if reports.is_by_fission(release):
         anew = release.provenance.derived_from is not None
+        columns = ", ".join(release.selected) or "no column"
+        chosen = [f"  Selected anew, by one half of what the moments tell: {columns}"] if anew else []
         return [
+            *chosen,
             f"  one half of what the moments tell selected{' anew' if anew else ''}, the other gave these intervals, "
-            "which hold after the selection"
+            "which hold after the selection",
         ]
     if reports.is_of_selection(release):
         return ["  the same rows selected: nothing guarantees the level of these intervals"]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Literal
 
-from discreet.data.columns import how_to_declare
+from discreet.data.columns import Features, how_to_declare
 from discreet.data.metadata import CategoryColumn, Metadata, NumericColumn
 
 WIDE = 1e6
@@ -163,7 +163,13 @@ def _name(place: str, name: str) -> Iterator[Finding]:
 def _column(
     place: str, subject: str, column: NumericColumn | CategoryColumn, follows: bool = False
 ) -> Iterator[Finding]:
-    if not column.is_declared and not (isinstance(column, NumericColumn) and column.bounds == "private"):
+    if isinstance(column, Features) and not column.is_declared:
+        yield _warning(
+            place,
+            "Features without bounds can only be screened by median splits (--method sis --median-split). Declare "
+            "lower and upper, the same for all, for anything else.",
+        )
+    elif not column.is_declared and not (isinstance(column, NumericColumn) and column.bounds == "private"):
         yield Finding("error", place, f"{subject} must have public {how_to_declare(column)}")
     if not follows:
         yield from _source(place, column)

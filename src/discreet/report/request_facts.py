@@ -56,7 +56,8 @@ def is_screening(release: Release) -> bool:
 
     False for a plan that goes on after a screening.
     """
-    return release.noise.mechanism in CHOSEN_AMONG and release.fit is None
+    is_one_by_one = release.noise.mechanism in CHOSEN_AMONG and release.method != "decorrelated"
+    return is_one_by_one and release.fit is None
 
 
 def forced(release: Release) -> tuple[str, ...]:

@@ -91,7 +91,9 @@ def names_and_rows(
     rows = metadata.n_rows if n_rows is None else n_rows
     if rows is None or rows < 1:
         description = "it is private and none is given" if rows is None else f"n_rows={rows}"
-        raise InvalidParameterError(f"A scenario needs a number of rows, but {description}. Give n_rows, at least 1.")
+        raise InvalidParameterError(
+            f"A scenario needs a number of rows, but {description}. Give n_rows (--n-rows), such as 1000."
+        )
     if rows * (len(names) + 1) > MOST_CELLS:
         raise InvalidParameterError(
             f"A simulated table must have at most {MOST_CELLS:,} cells, but {rows:,} rows of {len(names) + 1} "

@@ -41,7 +41,8 @@ def auto_method(
     exact_delta(delta)
     if metadata.n_rows is None and n_rows is None:
         raise InvalidParameterError(
-            "A plan must know a public number near that of the rows, but it is private here. Give n0, such as 1000."
+            "A plan must know a public number near that of the rows, but it is private here. Give n0 (--n0), such as "
+            "1000."
         )
     stated = named(supposed)
     if stated.get("like") is not None:

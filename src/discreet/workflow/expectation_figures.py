@@ -125,6 +125,8 @@ def _rivals(question: Question, scenario: "Scenario") -> "tuple[list[Rival], lis
         # A threshold for thousands of columns takes half a minute to find, at each epsilon: it must be asked for.
         screened = [rival for rival in usual if rival.method in SCREENINGS]
         usual = [rival for rival in screened if rival.parameters.get(FIXED) != "auto"]
+    elif question.metadata.features is not None and question.candidates is None:
+        usual = [rival for rival in usual if rival.method in SCREENINGS]  # a model must have its candidates named
     if not question.methods:
         if question.parameters:
             raise InvalidParameterError("Parameters must be those of a method. Give --method beside --set.")

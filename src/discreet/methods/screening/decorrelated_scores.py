@@ -370,7 +370,7 @@ class PreparedScores(Preparation):
         total = table.map_reduce(self.design, lambda cells: self.rows.residuals(cells, target, fit), start)
         scale = self._scale("y_shift")
         noisy = discrete_laplace([int(total[0])], scale * GRID, rng)[0] / GRID
-        steps.append(self.parts["y_shift"].record(noisy))
+        steps.append(self.parts["y_shift"].record(noisy / n_rows))
         return corrected(first, noisy / n_rows, SAMPLING / n_rows + 2.0 * (float(scale) / n_rows) ** 2)
 
 

@@ -11,19 +11,27 @@ from discreet.methods.base.method import Progress
 from discreet.methods.base.rows_in_memory import all_rows
 from discreet.typing import Integers
 
+TYPICAL_ROWS = 2**16
+"""Of a table whose number of rows is private and not guessed."""
+
 MOVED = 2
 """By so many target's sizes one row moves a score: by its own, and by that of the row that crosses the median."""
 
 
-def split_scores(table: Table, design: ScoreDesign, rng: Source, progress: Progress | None = None) -> Integers:
+def split_scores(
+    table: Table, design: ScoreDesign, n_rows: int | None, rng: Source, progress: Progress | None = None
+) -> Integers:
     """Return for each column the sum of the target over its upper half less that over its lower half.
 
     In units of 1 / 32767, not releasable; `rng` orders equal cells. Claim: ``sis.privacy.md``. With a `unit_id`, at
     most ``rows_per_unit`` rows of a unit count in a group of columns, by that unit's identifier and cells alone. Cost:
-    for each such group one pass, `SPLIT_CELLS` numbers in memory, and a partition of each column.
+    for each such group one pass and its cells in memory, and a partition of each column.
+
+    `n_rows` is public, or a guess: columns of one group share the order of equal cells, and a unit's rows that count
+    are chosen by all cells of a group. So how wide groups are must not follow from the rows.
     """
     p = len(design.features)
-    size = max(1, min(GROUP, SPLIT_CELLS // max(table.about_rows(), 1)))
+    size = max(1, min(GROUP, SPLIT_CELLS // (n_rows or TYPICAL_ROWS)))
     scores = np.zeros(p, dtype=np.int64)
     for start in range(0, p, size):
         cells = all_rows(table, design.group(start, start + size))

@@ -447,7 +447,8 @@ class PreparedScreening(Preparation):
             noise = self._noise_record(n_rows)
             steps = (*estimates, self._screening(noise))
         if design.splits:
-            scores = np.abs(split_scores(table, design, rng, progress)) * GRID
+            public = self.method.number_of_rows(self.whole.metadata)
+            scores = np.abs(split_scores(table, design, public, rng, progress)) * GRID
         else:
             scores = np.abs(table.products(design, columns_progress(progress, len(design.features))))
         chosen = self._chosen(scores, noise, rng)
