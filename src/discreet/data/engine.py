@@ -130,7 +130,7 @@ class Table(ABC):
         return None
 
     def about_rows(self) -> int:
-        """Return about how many rows there are, to plan memory by; 0 where nothing tells. No output may depend on it."""
+        """Return about how many rows there are, to plan memory by; 0 where nothing tells. No output may use it."""
         return self.row_count() or self.metadata.n_rows or 0
 
     @abstractmethod
