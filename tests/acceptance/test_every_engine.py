@@ -107,7 +107,7 @@ def requests(metadata: Metadata) -> list[tuple[Any, list[str]]]:
     return [
         (workflow.method_of("pcls", epsilon=1.0, l1_radius=1.0, y_center=0.0), list(metadata.columns)[1:]),
         (
-            workflow.method_of("sis", epsilon=1.0, n_features_to_select=2),
+            workflow.method_of("sis", epsilon=1.0, n_features_to_select=2, y_bound="furthest"),
             ["Exposure", "DrivAge", "BonusMalus", "VehAge"],
         ),
         (workflow.method_of("public-subset", epsilon=1.0, public=public, measure="counts", n_points=40), few),

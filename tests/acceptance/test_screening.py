@@ -123,7 +123,7 @@ def test_a_plan_screens_selects_and_fits_as_one(wide):
         (["-k", "0"], {}, "n_features_to_select"),
         (["-k", "1500"], {}, "nothing needs to be spent"),
         (["-k", "9999"], {}, "n_features=1500"),
-        (["-k", "2"], {"max_size": 3}, "Method sis has no parameter max_size"),
+        (["-k", "2"], {"max_size": 3}, "max_size must come with n_features_to_select=auto"),
         (["-k", "2"], {"l1_radius": 1}, "Method sis has no parameter l1_radius"),
         (["-k", "2"], {"model_penalty": "bic"}, "Method sis has no parameter model_penalty"),
         (["-k", "2", "--no-intercept"], {}, "Method sis has no parameter fit_intercept"),

@@ -123,7 +123,7 @@ def test_one_at_a_time_keeps_others_waiting():
 
 
 @pytest.mark.parametrize(
-    ("limits", "words"), [({"cpu_s": 2}, "2 s"), ({"memory_mb": 800}, "800 MB")], ids=["time", "memory"]
+    ("limits", "words"), [({"cpu_s": 2}, "2 s"), ({"memory_mb": 600}, "600 MB")], ids=["time", "memory"]
 )
 def test_what_takes_too_much_is_refused(office, limits, words):
     """The process is ended by the system, and the caller is told what to do instead."""

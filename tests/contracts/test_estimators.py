@@ -118,7 +118,7 @@ def test_profile_likelihood_selects_from_a_frame(frame):
     selector.fit(dc.open_table((frame[["age", "sector", "noise"]], wage), METADATA), target="wage")
     assert selector.get_feature_names_out().tolist() == ["age", "sector"]
     steps = {step.name: step.value for step in selector.release_.steps}
-    assert list(steps) == ["residual_sum_of_squares", "sigma2", "selection"]
+    assert list(steps) == ["y_center", "residual_sum_of_squares", "sigma2", "selection"]
     assert selector.release_.guarantee.epsilon == 400.0
     assert 0 < selector.release_.guarantee.delta < 1e-5
     assert 100 * selector.release_.noise.scale < N  # against a difference of thousands: chance has no say
@@ -131,7 +131,7 @@ def test_parts_can_be_bought_through_the_face(frame, selector):
     table = dc.open_table(frame, METADATA)
     fitted = clone(selector(epsilon=100.0, **asked)).fit(table, target="wage", candidates=["age", "noise"])
     prices = {step.name: step.event.get("epsilon") for step in fitted.release_.steps}
-    assert (prices["y_bound"], prices["l1_radius"]) == (10.0, 30.0)
+    assert (prices["y_center"], prices["y_bound"], prices["l1_radius"]) == (3.0, 3.0, 30.0)
     assert fitted.release_.guarantee.epsilon == 100.0
     assert 0 < next(step.value for step in fitted.release_.steps if step.name == "y_bound") <= 50.0
 

@@ -127,7 +127,7 @@ SelectionBound = Annotated[
         title="y bound (r)",
         description=f"{CLIP} private: the quantile `y_quantile`, estimated from a share of epsilon; furthest is the "
         "furthest of its bounds, or half their width around a private center; a number is public. Default private "
-        "where the center may be.",
+        "where the center is, unless R is stated.",
     ),
 ]
 CountClipped = Annotated[

@@ -44,7 +44,7 @@ def test_the_choice_finds_the_right_model_as_often_as_asked(relation, n_rows, ep
     for effects, least in zip(DESIGNS, asked, strict=True):
         scenario = Scenario.of(public, "y", effects=effects, noise_sd=1.0, n_rows=n_rows)
         found = expected(scenario, [chosen.rival], [epsilon], n_tables=either(30, 60), n_draws=2, seed=5)[0]
-        assert found.right >= least
+        assert found.right >= least - 2.0 * found.error  # of few tables
 
 
 def test_a_choice_is_the_same_every_time_and_needs_a_number_of_rows(monkeypatch):
@@ -93,7 +93,7 @@ def test_masked_effects_are_found_by_comparing_subsets_alone():
     assert scenario.r_squared > 0.7
     among = [
         Rival("pcls", "pcls", {"y_bound": 1.0, "l1_radius": 1.0}),
-        Rival("pcls, wide", "pcls", {"y_bound": 4.0, "l1_radius": 4.0}),
+        Rival("pcls, wide", "pcls", {"y_bound": 4.0, "l1_radius": 4.0, "max_false": 0.2}),
         Rival("sis", "sis", {"n_features_to_select": 2}),
     ]
     search, wide, screening = (one.right for one in expected(scenario, among, [5.0], n_tables=N_TABLES, n_draws=8))

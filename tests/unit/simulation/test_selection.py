@@ -107,9 +107,9 @@ def test_remembered_moments_select_the_same(parameters, extra):
     """From the same words of a source, at any epsilon, the same columns as the method itself."""
     columns = {f"x{j}": BOX for j in range(1, 5)} | extra | {"y": TARGET}
     public = {"dataset": "toy", "unit": "person", "neighboring": "replace_one", "n_rows": 300, "columns": columns}
-    supposed = Scenario.of(dc.Metadata.from_value(public), "y", effects={"x1": 1.0, "x2": 0.3}, correlation=0.6)
+    supposed = Scenario.of(dc.Metadata.from_value(public), "y", effects={"x1": 1.0, "x2": 0.5}, correlation=0.6)
     table, seen = supposed.draw(Source.seeded(4)), set()
-    for epsilon in (0.3, 3.0, 30.0):
+    for epsilon in (0.3, 3.0, 30.0, 300.0):
         plain = Rival("moments", "moments", parameters).at(epsilon).prepare(supposed.draw_metadata, "y")
         quick = cached_preparation(plain)
         assert isinstance(quick, CachedMoments)

@@ -81,11 +81,19 @@ def edge(pair: Floats, low: Floats, high: Floats, ends_of: Intervals) -> Floats 
     if not _has_ends(low, high):
         return None
     # Of two numbers of like spread sum and difference are uncorrelated: in their units the region is nearly round.
-    turned = np.array([[1.0, 1.0], [1.0, -1.0]]) / (high - low)
+    with np.errstate(over="ignore"):
+        spread = high - low
+    if not np.isfinite(spread).all():
+        return None
+    turned = np.array([[1.0, 1.0], [1.0, -1.0]]) / spread
     low, high = ends_of(turned @ pair)
     if not _has_ends(low, high):
         return None
-    to_round = turned / ((high - low) / 2.0)[:, None]
+    with np.errstate(over="ignore"):
+        half = (high - low) / 2.0
+    if not np.isfinite(half).all():
+        return None
+    to_round = turned / half[:, None]
     turns = np.arange(ANGLES // 2) * (2.0 * np.pi / ANGLES)
     low, high = ends_of(np.column_stack([np.cos(turns), np.sin(turns)]) @ to_round @ pair)
     support = np.concatenate([high, -low])

@@ -3,19 +3,16 @@
 from dataclasses import dataclass
 from fractions import Fraction
 
-import numpy as np
-
 from discreet.accounting.events import SelectionEvent
 from discreet.data.engine import Table
 from discreet.data.score_design import ScoreDesign
 from discreet.kernels.moments.moments import GRID
+from discreet.kernels.rows.target_places import CLIPS, clip_counts
 from discreet.mechanisms.quantile import noisy_quantile, rank_sensitivity
 from discreet.mechanisms.rng import Source
 from discreet.methods.base.part import Part
 from discreet.methods.subset_selection.target_scale import MEDIAN
-from discreet.methods.subset_selection.tuning import CLIPS
 from discreet.release import NoiseRecord
-from discreet.typing import Cells, Integers
 
 
 @dataclass(frozen=True)
@@ -53,12 +50,6 @@ class Bound:
     def estimate(self, table: Table, rng: Source) -> float:
         """Return the bound in the target's unit, above 0 and at most the design's. Claim: ``sis.privacy.md``."""
         metadata = self.design.metadata
-        counts = table.target_counts(self.design, _places, len(CLIPS))
+        counts = table.target_counts(self.design, clip_counts, len(CLIPS))
         law = (metadata.neighboring, metadata.rows_per_unit, self.epsilon, rng)
         return float(CLIPS[noisy_quantile(counts, MEDIAN, *law)]) / GRID * self.design.bound
-
-
-def _places(cells: Cells) -> Integers:
-    """How many rows have their target's distance from the center nearest below each point."""
-    places = np.searchsorted(CLIPS, np.abs(cells[:, -1].astype(np.int64)))
-    return np.bincount(places, minlength=len(CLIPS)).astype(np.int64)

@@ -91,8 +91,11 @@ class SubsetSelection(SubsetParameters, Method):
 
     def _shares_of_target(self, metadata: Metadata, target: str) -> dict[str, Fraction]:
         """Share of epsilon of each private estimate of the target."""
-        asked = {"y_center": self.y_center, "y_bound": self.y_bound}
+        # A stated R is meant for the scale that the metadata give.
+        is_scaled = isinstance(self.l1_radius, float)
         shared = {*(self.shares or {}), *(["y_bound"] if self.y_quantile is not None else [])}
+        bound = "furthest" if self.y_bound is None and is_scaled and "y_bound" not in shared else self.y_bound
+        asked = {"y_center": self.y_center, "y_bound": bound}
         asked = {name: "private" if value is None and name in shared else value for name, value in asked.items()}
         n_rows = self.number_of_rows(metadata)
         return target_shares({} if self.as_published else asked, metadata, target, n_rows, self.epsilon)

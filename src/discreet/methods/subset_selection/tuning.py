@@ -21,6 +21,7 @@ from discreet.data.engine import Table
 from discreet.data.metadata import Metadata, NumericColumn, half_width
 from discreet.errors import InvalidParameterError
 from discreet.kernels.moments.moments import GRID
+from discreet.kernels.rows.target_places import CENTERS, CLIPS, center_counts, clip_counts
 from discreet.kernels.sufficient_statistics.clip import widening
 from discreet.mechanisms.additive import check_scale, discrete_laplace
 from discreet.mechanisms.generalized_exponential import noisy_min_scaled
@@ -40,12 +41,6 @@ from discreet.typing import Integers
 Y_QUANTILE = 0.5
 """Of |y - center|: noise grows with the square of the bound, and a target that is clipped still tells high from low."""
 
-CENTERS = 513
-"""Equally spaced points, from the target's lower to its upper bound, on which its median is sought: an odd number, with
-the middle among them."""
-
-CLIPS = np.unique(np.rint(GRID * np.exp2(np.arange(-192, 1) / 16.0)).astype(np.int64))
-"""Bounds of the target that may be chosen, in steps of the public one: 16 an octave, down to 1 / 4096."""
 
 RADII = (Fraction(1, 2), Fraction(1), Fraction(2), Fraction(4), Fraction(8))
 """R / r that may be chosen (privacy specification 3.2)."""
@@ -342,7 +337,7 @@ class Tuning:
         response = setting.design.metadata.declared(self.wide.design.target)
         middle, half = half_width(response) if isinstance(response, NumericColumn) else (0.0, 1.0)
         alone = replace(setting.design, candidates=(), center=middle, bound=half, unit_bound=None, row_norm=None)
-        counts = table.map_reduce(alone, _at_centers, np.zeros(CENTERS, dtype=np.int64))
+        counts = table.map_reduce(alone, center_counts, np.zeros(CENTERS, dtype=np.int64))
         law = (self._relation, self.metadata.rows_per_unit, self.budget["y_center"], rng, self.noise)
         place = noisy_quantile(counts, MEDIAN, *law)
         center = middle + half * (2 * place - (CENTERS - 1)) / (CENTERS - 1)
@@ -355,12 +350,7 @@ class Tuning:
         """A quantile of |y - center|, on the grid of the cells; then rows are encoded anew, clipped to it."""
         # The length of a unit row needs all of it.
         alone = setting.design if setting.design.unit_bound is not None else replace(setting.design, candidates=())
-
-        def places(cells: npt.NDArray[np.int16]) -> Integers:
-            sizes = np.abs(cells[:, -1].astype(np.int64))
-            return np.bincount(np.searchsorted(CLIPS, sizes), minlength=len(CLIPS)).astype(np.int64)
-
-        counts = table.map_reduce(alone, places, np.zeros(len(CLIPS), dtype=np.int64))
+        counts = table.map_reduce(alone, clip_counts, np.zeros(len(CLIPS), dtype=np.int64))
         law = (self._relation, self.metadata.rows_per_unit, self.budget["y_bound"], rng, self.noise)
         quantile = float(CLIPS[noisy_quantile(counts, self.y_quantile, *law)]) / GRID
         bound = min(self.y_factor * quantile, 1.0) * setting.design.bound
@@ -412,12 +402,6 @@ class Tuning:
         variance = float(min(max(total / max(n_rows - p, 1), LEAST_VARIANCE), Fraction(1)))
         steps.append(self._variance_part(setting).record(variance * setting.design.bound**2))
         return variance
-
-
-def _at_centers(cells: npt.NDArray[np.int16]) -> Integers:
-    """How many rows have their target nearest to each of the points on which its median is sought."""
-    nearest = ((cells[:, -1].astype(np.int64) + GRID) * (CENTERS - 1) + GRID) // (2 * GRID)
-    return np.bincount(nearest, minlength=CENTERS).astype(np.int64)
 
 
 def estimate_privately(plan: Tuning, table: Table, rng: Source, progress: Callable[[int], None] | None = None) -> Tuned:

@@ -83,7 +83,7 @@ def test_another_reference_is_the_same_model(family: str) -> None:
         for site in ({}, {"reference": "big"})
     )
     shift = other["site=rare"]
-    tolerance = 2e-3 if family == "linear" else 0.02
+    tolerance = 2e-3 if family == "linear" else 0.03
     assert first["site=big"] == pytest.approx(-shift, abs=tolerance)
     assert first["site=mid"] == pytest.approx(other["site=mid"] - shift, abs=tolerance)
     assert first["(intercept)"] == pytest.approx(other["(intercept)"] + shift, abs=tolerance)

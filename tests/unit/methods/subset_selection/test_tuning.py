@@ -11,6 +11,7 @@ from discreet.accounting.events import SelectionEvent
 from discreet.data.engines.frame import FrameTable
 from discreet.data.metadata import Metadata
 from discreet.errors import InvalidParameterError
+from discreet.kernels.rows.target_places import CLIPS
 from discreet.mechanisms.rng import Source
 from discreet.mechanisms.selection import noisy_min
 from discreet.methods.moments.moments_selection import NoisyMoments
@@ -18,7 +19,7 @@ from discreet.methods.subset_selection.calibration import Sensitivity
 from discreet.methods.subset_selection.pcls import PenalizedLeastSquares
 from discreet.methods.subset_selection.pcpl import ProfileLikelihood
 from discreet.methods.subset_selection.penalty import covering_penalty, default_max_false, noise_penalty
-from discreet.methods.subset_selection.tuning import CLIPS, RADII, split
+from discreet.methods.subset_selection.tuning import RADII, split
 
 N = 4000
 PUBLIC = {"y_center": "middle", "y_bound": "furthest"}

@@ -1,0 +1,25 @@
+"""Where a target lies among public points: counts of rows, for its center and for how far it lies from that."""
+
+import numpy as np
+
+from discreet.kernels.moments.moments import GRID
+from discreet.typing import Cells, Integers
+
+CENTERS = 513
+"""Equally spaced points, from the target's lower to its upper bound, on which its median is sought: an odd number, with
+the middle among them."""
+
+CLIPS = np.unique(np.rint(GRID * np.exp2(np.arange(-192, 1) / 16.0)).astype(np.int64))
+"""Bounds of the target that may be chosen, in steps of the public one: 16 an octave, down to 1 / 4096."""
+
+
+def center_counts(cells: Cells) -> Integers:
+    """Return how many rows have their target nearest to each of the `CENTERS`. The target is the last column."""
+    nearest = ((cells[:, -1].astype(np.int64) + GRID) * (CENTERS - 1) + GRID) // (2 * GRID)
+    return np.bincount(nearest, minlength=CENTERS).astype(np.int64)
+
+
+def clip_counts(cells: Cells) -> Integers:
+    """Return how many rows have their target's size at most at each of the `CLIPS`, and above the one before."""
+    places = np.searchsorted(CLIPS, np.abs(cells[:, -1].astype(np.int64)))
+    return np.bincount(places, minlength=len(CLIPS)).astype(np.int64)
