@@ -31,7 +31,7 @@ def neighbors(relation, rows, new):
 def moved(monkeypatch, relation, rows, new):
     """By how much each score moves, in rows of the target's full size, and the sensitivity that noise is set by."""
     one, other = (
-        reached(monkeypatch, screening(), table_of(table, relation)) for table in neighbors(relation, rows, new)
+        reached(monkeypatch, screening(n0=10), table_of(table, relation)) for table in neighbors(relation, rows, new)
     )
     return np.abs(one.scores - other.scores) / GRID**2, one.top_k.sensitivity / GRID**2
 
