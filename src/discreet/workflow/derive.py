@@ -90,9 +90,9 @@ def _selection(release: Release, inference: str | None, options: dict[str, Any])
 
 def _selected_anew(release: Release) -> Release:
     """Return the release with what its own question selects by the selecting part of its moments."""
-    asked = parameters_of_selection(release)
+    parameters = parameters_of_selection(release)
     defaults = {"model_penalty": "auto", "max_size": None, "forced": (), "groups": (), "max_false": None}
-    return _selection(release, FISSION, {name: asked.get(name, default) for name, default in defaults.items()})
+    return _selection(release, FISSION, {name: parameters.get(name, default) for name, default in defaults.items()})
 
 
 def parameters_of_selection(release: Release) -> dict[str, Any]:

@@ -58,10 +58,10 @@ class NoisyMoments(MomentsParameters, MomentsMethod):
         coefficients are told, or clipped rows are counted.
         """
         bound = "private" if self.y_bound is None and self.y_quantile is not None else self.y_bound
-        asked = {"y_center": self.y_center, "y_bound": bound}
+        by_name = {"y_center": self.y_center, "y_bound": bound}
         if self.tells_slopes or self.count_clipped:
-            asked = {name: value for name, value in asked.items() if value is not None}
-        shares = target_shares(asked, metadata, target, metadata.n_rows or self.n0, self.epsilon)
+            by_name = {name: value for name, value in by_name.items() if value is not None}
+        shares = target_shares(by_name, metadata, target, metadata.n_rows or self.n0, self.epsilon)
         return shares | ({"y_bound": UNBENT_SHARE} if "y_bound" in shares and self._is_unbent else {})
 
     def sums(self, metadata: Metadata, target: str, columns: Sequence[str] | None) -> NoisySums:

@@ -95,10 +95,10 @@ class SubsetSelection(SubsetParameters, Method):
         is_scaled = isinstance(self.l1_radius, float)
         shared = {*(self.shares or {}), *(["y_bound"] if self.y_quantile is not None else [])}
         bound = "furthest" if self.y_bound is None and is_scaled and "y_bound" not in shared else self.y_bound
-        asked = {"y_center": self.y_center, "y_bound": bound}
-        asked = {name: "private" if value is None and name in shared else value for name, value in asked.items()}
+        by_name = {"y_center": self.y_center, "y_bound": bound}
+        by_name = {name: "private" if value is None and name in shared else value for name, value in by_name.items()}
         n_rows = self.number_of_rows(metadata)
-        return target_shares({} if self.as_published else asked, metadata, target, n_rows, self.epsilon)
+        return target_shares({} if self.as_published else by_name, metadata, target, n_rows, self.epsilon)
 
     def _default_ratio(self, metadata: Metadata, target: str) -> float:
         """R / r: less where r is a typical deviation of the target, that of a model's predictions too."""
