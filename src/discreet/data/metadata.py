@@ -394,7 +394,9 @@ class Metadata(BaseModel):
                 f"Declared are: {', '.join(list(self.columns)[:30])}{self._further()}."
             )
         if not column.is_declared:
-            raise MetadataError(f"Column {name[:80]!r} must have public {how_to_declare(column)}")
+            subject = "The features" if column is self.features else f"Column {name[:80]!r}"
+            screened = " Only median splits do without (--method sis --median-split)." if column is self.features else ""
+            raise MetadataError(f"{subject} must have public {how_to_declare(column)}{screened}")
         return column
 
     def _further(self) -> str:
