@@ -14,6 +14,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 from discreet.accounting.neighbors import NeighboringRelation
 from discreet.errors import VerificationError
 from discreet.files import read_text, write_whole
+from discreet.release_views import ReleaseViews
 
 SCHEMA: Literal["discreet/release@1"] = "discreet/release@1"
 
@@ -506,7 +507,7 @@ class Provenance(_Record):
     )
 
 
-class Release(_Record):
+class Release(ReleaseViews, _Record):
     """The outcome of one private computation.
 
     Parameters

@@ -36,9 +36,7 @@ def method_of(name: str, **parameters: Any) -> Method:
     if name not in _HOMES:
         near = difflib.get_close_matches(name[:40], _HOMES, 1)
         meant = f" Did you mean {near[0]}?" if near else ""
-        raise InvalidParameterError(
-            f"method must be one of {', '.join(_HOMES)}, but method={name[:40]!r}.{meant}"
-        )
+        raise InvalidParameterError(f"method must be one of {', '.join(_HOMES)}, but method={name[:40]!r}.{meant}")
     module, kind = _HOMES[name]
     method: type[Method] = getattr(importlib.import_module(module), kind)
     return method.of(**{key: value for key, value in parameters.items() if value is not None})
