@@ -50,7 +50,7 @@ class Reader:
     def _repr_html_(self) -> str:
         rows = [_shown_account(account) for account in self.accounts()]
         return card(
-            f"Ledger {self.location}", table("What each data set may spend in its lifetime", HEAD, rows, (1, 2, 3, 4))
+            f"Ledger {self.location}", table("What each data set may spend in its lifetime", HEAD, rows, range(1, 6))
         )
 
     def close(self) -> None:

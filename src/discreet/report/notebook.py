@@ -65,7 +65,7 @@ def html(release: Release) -> str:
 
 
 def _title(release: Release) -> str:
-    name = METHODS.get(release.method.casefold(), release.method)
+    name = METHODS.get(release.method.casefold(), release.method).removeprefix("private ")
     kind = "Private" if promised(release) is not None else "NOT PRIVATE:"
     return f"{kind} {visible(name)}"
 
@@ -142,6 +142,10 @@ def _notes(release: Release) -> list[str]:
         notes.append(TELLS_NOTHING)
     if release.fit is not None and release.fit.has_intervals:
         notes.append("noise: the share of the variance that is noise for privacy. An infinite end cannot be told.")
+    if request_facts.is_by_fission(release):
+        notes.append("One part of what the moments tell selected the columns, the other gave these intervals.")
+    if request_facts.is_by_half(release):
+        notes.append("Half of the units selected the columns, the others gave these intervals.")
     if request_facts.is_of_selection(release):
         notes.append("The same rows selected the columns: nothing guarantees the level of these intervals.")
     if promised(release) is None:
