@@ -40,35 +40,14 @@ class ReleaseViews:
         }
 
     def conf_int(self) -> dict[str, tuple[float, float]]:
-        """Return intervals by term, at the level of the release; an end that cannot be told is infinite.
-
-        Returns
-        -------
-        dict of str to (float, float)
-            In the columns' own units.
-        """
+        """Return intervals by term, in the columns' own units; an end that cannot be told is infinite."""
         return {term.name: term.interval for term in self._fitted().coefficients}
 
     def to_frame(self, backend: Backend | None = None) -> Any:
-        """Return the coefficients as a data frame.
+        """Return the coefficients as a data frame of `backend`, by default the first library that is installed.
 
-        Parameters
-        ----------
-        backend : {"pandas", "polars", "pyarrow"}, optional
-            Library of the frame; default the first that is installed.
-
-        Returns
-        -------
-        DataFrame or Table
-            A row a term: `term`, `estimate`, `std_error`, `low`, `high`, and `privacy_share`, the share of the
-            squared standard error that is noise for privacy.
-
-        Raises
-        ------
-        InvalidParameterError
-            When the release has no coefficients, or the library has no such name.
-        NotInstalledError
-            When the library is not installed.
+        A row a term: `term`, `estimate`, `std_error`, `low`, `high`, and `privacy_share`, the share of the variance
+        that is noise for privacy.
         """
         installed = [name for name in BACKENDS if find_spec(name) is not None]
         if backend is not None and backend not in BACKENDS:
@@ -88,13 +67,7 @@ class ReleaseViews:
         return narwhals.from_dict(columns, backend=backend or installed[0]).to_native()
 
     def summary(self) -> str:
-        """Return the answer and the guarantee as a text of 80 columns, for `print`.
-
-        Returns
-        -------
-        str
-            Facts, then the coefficients or the selected columns, then notes.
-        """
+        """Return the answer and the guarantee as a text of 80 columns, for `print`."""
         return str(_views().summary(self))
 
     def __repr__(self) -> str:
