@@ -82,6 +82,9 @@ class PublicColumn(_Record):
     upper: float | None = None
     levels: tuple[str, ...] | None = None
     source: str
+    description: str | None = Field(
+        default=None, exclude_if=lambda value: value is None, description="what the column is, as declared"
+    )
     derived: str | None = Field(
         default=None, exclude_if=lambda value: value is None, description="computed from other columns of the row"
     )
@@ -491,6 +494,9 @@ class Provenance(_Record):
     discreet: str
     python: str
     dataset: str
+    description: str | None = Field(
+        default=None, exclude_if=lambda value: value is None, description="what the table is, as declared"
+    )
     metadata_sha256: str
     request_sha256: str
     data: str = Field(description="name of the source, without its folder")

@@ -33,9 +33,9 @@ def verdict(release: Release) -> str | None:
         return f"{'Nothing stood out' if chance.could_stand_out is False else 'Not told from noise'}: {share}."
     if chance.standing_out:
         far = sorted(chance.standing_out.items(), key=lambda item: -item[1])
-        told = ", ".join(f"{listed([name])} by {deviations:.1f}" for name, deviations in far[:MOST_NAMED])
-        more = f", and {len(far) - MOST_NAMED} more by less" if len(far) > MOST_NAMED else ""
-        return f"Out of the noise stand, in its standard deviations: {told}{more}."
+        shown = ", ".join(f"{listed([name])} {deviations:.1f}" for name, deviations in far[:MOST_NAMED])
+        more = f"; {len(far) - MOST_NAMED} more stand out less" if len(far) > MOST_NAMED else ""
+        return f"How far each stands out, in standard deviations of the noise: {shown}{more}."
     if chance.chance_by_noise is not None:
         return f"{_share(chance.chance_by_noise).capitalize()} tables without any effect would give as many columns."
     return "The number of names is fixed: a table without any effect gives as many."
