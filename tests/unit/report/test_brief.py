@@ -49,7 +49,7 @@ def answered(*terms):
 def test_signs_are_told_as_far_as_intervals_tell_them():
     """Above zero, below zero, and unknown; an end at zero, or none, leaves the sign open."""
     up, down = coefficient("up", 1.0, ends=(0.5, 1.5)), coefficient("down", -1.0, ends=(-1.5, -0.5))
-    unknown = coefficient("none", 0.1, ends=(0.0, 0.7)), coefficient("open", 0.1, ends=(None, 0.7))
+    unknown = coefficient("age", 0.1, ends=(0.0, 0.7)), coefficient("open", 0.1, ends=(None, 0.7))
     text = "mdvis is higher with up and lower with down (95% intervals). The sign of 2 others cannot be told."
     assert answered(up, down, *unknown) == text
     assert answered(*unknown) == "The sign of no coefficient can be told (95% intervals)."
