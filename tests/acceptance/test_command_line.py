@@ -176,9 +176,7 @@ def test_results_on_standard_output_words_on_standard_error(place):
     """What is asked for goes to standard output, what explains it to standard error."""
     done = place.select(asks=True, out="release.json")
     assert done.out.startswith("Selected for visits: ")
-    assert done.err.startswith(
-        "Nothing can stand out here: whatever is selected may be what chance gives. With 240 rows, "
-    )
+    assert done.err.startswith("Nothing can stand out here: whatever is selected may be due to chance. With 240 rows, ")
     assert done.err.endswith("\nRelease written to release.json. `discreet report release.json` explains it.\n")
     done = place.select("--json")
     assert json.loads(done.out) == json.loads(Path("release.json").read_text())
@@ -306,7 +304,7 @@ def test_from_a_csv_file_to_a_selection(place):
     assert not re.search("north|south|west", skeleton)
     done = place.run("metadata", "check", "new.yaml")
     assert done.code == 3
-    assert done.err == "Error: new.yaml must have no errors, but it has 4. Mend them and check again.\n"
+    assert done.err == "Error: new.yaml must have no errors, but it has 4. Correct them and check again.\n"
     place.select(metadata="new.yaml").refused(3)
     value = yaml.safe_load(skeleton)
     assert set(value["columns"]) == {"age", "income", "site", "visits"}

@@ -91,7 +91,7 @@ def check(
             result(str(finding))
     errors = sum(finding.severity == "error" for finding in findings)
     if errors:
-        raise MetadataError(f"{file} must have no errors, but it has {errors}. Mend them and check again.")
+        raise MetadataError(f"{file} must have no errors, but it has {errors}. Correct them and check again.")
     if not json_:
         result(f"{file} is ready: {len(metadata.columns)} columns{_further(metadata)}, {len(findings)} warnings.")
 

@@ -190,7 +190,7 @@ def _chance_notes(question: "workflow.Question", expectation: "workflow.Expectat
     at = f"At epsilon {number(question.middle)}"
     nothing = [visible(name) for name, chance in told if chance.could_stand_out is False]
     notes = (
-        [f"{at} nothing can stand out with {'; '.join(nothing)}: what it selects may be what chance gives."]
+        [f"{at} nothing can stand out with {'; '.join(nothing)}: what it selects may be due to chance."]
         if nothing
         else []
     )
@@ -210,7 +210,7 @@ def _fit_notes(question: "workflow.Question", expectation: "workflow.Expectation
             f"A linear fit of the right columns: what `discreet fit` tells of them at this epsilon for itself, with "
             f"{noise}. error: mean absolute error of a coefficient, and half width: of its 95% interval where it has "
             "two ends, in the target's unit per half range of a column; coverage: of the intervals with an end, the "
-            "part that hold the effect; vacuous: the part of which nothing can be told."
+            "part that hold the effect; vacuous: the uninformative part."
         )
     reasons = dict.fromkeys(expectation.fits_refused.values())
     notes += [f"Left out: a fit of the right columns. {visible(reason)}" for reason in reasons]

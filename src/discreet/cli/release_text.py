@@ -62,10 +62,10 @@ def _after_selection(release: "Release") -> list[str]:
     if reports.is_by_fission(release):
         anew = release.provenance.derived_from is not None
         columns = ", ".join(release.selected) or "no column"
-        chosen = [f"  Selected anew, by one half of what the moments tell: {columns}"] if anew else []
+        chosen = [f"  Selected again, by one half of what the moments tell: {columns}"] if anew else []
         return [
             *chosen,
-            f"  one half of what the moments tell selected{' anew' if anew else ''}, the other gave these intervals, "
+            f"  one half of what the moments tell selected{' again' if anew else ''}, the other gave these intervals, "
             "which hold after the selection",
         ]
     if reports.is_of_selection(release):

@@ -105,7 +105,7 @@ def _hybrid(hybrid: Hybrid, tell: Sentences, full: bool) -> Iterator[Section]:
         )
         yield Section("rivals", tell.chosen_title(), (Paragraph(tell.chosen()), rivals, *paragraphs(tell.unlisted())))
     if hybrid.twins:
-        yield Section("twins", "What errors to expect", tuple(_twins(hybrid, tell, full)))
+        yield Section("twins", "Expected errors", tuple(_twins(hybrid, tell, full)))
 
 
 def _points(points: Points, hybrid: Hybrid, tell: Sentences, full: bool) -> Iterator[Block]:
