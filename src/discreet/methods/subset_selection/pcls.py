@@ -95,7 +95,7 @@ class PenalizedLeastSquares(LeastSquaresParameters, SubsetSelection):
         if self.model_penalty != "auto" or tuning.n_public is None:
             return self.model_penalty in ("aic", "bic")
         scale = float(Sensitivity.of(setting.design, setting.ratio).range / tuning.remaining)
-        max_false = self.max_false or default_max_false(scale, tuning.n_public)
+        max_false = self.false_chance(setting, tuning, scale, tuning.n_public)
         noise = noise_penalty(scale, setting.n_units, max_false)
         return math.log(tuning.n_public) * self._likely_variance(tuning) >= 0.5 * noise
 
@@ -103,6 +103,14 @@ class PenalizedLeastSquares(LeastSquaresParameters, SubsetSelection):
     def _likely_variance(tuning: Tuning) -> float:
         """Of a residual, in squared target bounds: a bound that is typical of the target has more of it inside."""
         return 0.5 if "y_bound" in tuning.budget else 0.25
+
+    def false_chance(self, setting: Setting, tuning: Tuning, scale: float, n_rows: int) -> float:
+        """Chance of a false column that the penalty auto is set for, as stated or by default."""
+        if self.max_false is not None:
+            return self.max_false
+        # Of a target within bounds that are public: a standard deviation of a third of them is typical.
+        variance = 0.5 if "y_bound" in tuning.budget else 1.0 / 9.0
+        return default_max_false(scale, n_rows, setting.n_units, variance)
 
     def penalty(self, setting: Setting, tuning: Tuning, scale: Fraction, sigma2: float | None, n_rows: int) -> Fraction:
         """Return phi in squared target bounds.
@@ -129,7 +137,7 @@ class PenalizedLeastSquares(LeastSquaresParameters, SubsetSelection):
             return exact(self.model_penalty, "model_penalty") / exact(setting.design.bound, "y_bound") ** 2
         if self.model_penalty == "auto":
             variance = sigma2 if sigma2 is not None else self._likely_variance(tuning)
-            max_false = self.max_false or default_max_false(float(scale), n_rows)
+            max_false = self.false_chance(setting, tuning, float(scale), n_rows)
             return Fraction(covering_penalty(variance, float(scale), setting.n_units, n_rows, max_false))
         return Fraction((sigma2 or 0.0) * (2.0 if self.model_penalty == "aic" else math.log(max(n_rows, 2))))
 

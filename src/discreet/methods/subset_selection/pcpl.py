@@ -174,7 +174,7 @@ class ProfileLikelihood(LikelihoodParameters, SubsetSelection):
             penalty = exact(self.model_penalty, "model_penalty")
         elif self.model_penalty == "auto":
             likely = float(min(scale, Fraction(10**12)))
-            max_false = self.max_false or default_max_false(likely, n_rows)
+            max_false = self.max_false or default_max_false(likely, n_rows, n_units, 1.0)
             penalty = Fraction(covering_penalty(1.0, likely, n_units, n_rows, max_false))
         else:
             penalty = Fraction(2.0 if self.model_penalty == "aic" else math.log(max(n_rows, 2)))
