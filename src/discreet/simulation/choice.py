@@ -19,7 +19,7 @@ from discreet.simulation.supposition import Supposition
 from discreet.simulation.worlds import numbers, worlds
 from discreet.typing import Floats
 
-ROUNDS = ((13, 14), (39, 6), (78, 3), (104, 1))
+ROUNDS = ((15, 10), (30, 4), (60, 2), (75, 1))
 """Tables of all scenarios together that a round adds, and how many selections go on from it.
 
 Of more than `FEW` candidates fewer tables are drawn, as each takes longer.

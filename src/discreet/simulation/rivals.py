@@ -21,7 +21,7 @@ SCREENED = (1, 2, 3, 5)
 SATURATION = 0.3
 """Of a screening that counts cells beyond this part of a half range as at its end: it suits narrow columns."""
 
-FALSE_COLUMN = 0.3
+FALSE_COLUMN = 0.1
 """Chance of a false column of a lower threshold, beside the usual one."""
 
 READINGS = ("auto", "aic", "bic")

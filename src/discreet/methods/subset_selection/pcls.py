@@ -105,7 +105,7 @@ class PenalizedLeastSquares(LeastSquaresParameters, SubsetSelection):
         return 0.5 if "y_bound" in tuning.budget else 0.25
 
     def false_chance(self, setting: Setting, tuning: Tuning, scale: float, n_rows: int) -> float:
-        """Chance of a false column that the penalty auto is set for, as stated or by default."""
+        """Return the chance of a false column that the penalty auto is set for, as stated or by default."""
         if self.max_false is not None:
             return self.max_false
         # Of a target within bounds that are public: a standard deviation of a third of them is typical.
@@ -171,6 +171,8 @@ class PreparedLeastSquares(PreparedSelection):
         parts = tuning.parts
         self.event: Event | None = None if method.as_published else events_of(*(p.event for p in parts), selection)
         self.noise = self._noise(setting, self.calibration)
+        if "n_rows" in tuning.budget and method.max_false is None:  # the chance follows from their number
+            self.noise = self.noise.model_copy(update={"max_false": None})
         self.steps = (*(part.record() for part in parts), self.selection_record(self.noise)) if parts else ()
         unit = setting.design.bound**2
         named = isinstance(method.model_penalty, str)
@@ -298,7 +300,10 @@ class PreparedLeastSquares(PreparedSelection):
         penalty = self.method.penalty(setting, self.tuning, sensitivity.range / epsilon, sigma2, n_rows)
         if self.tuning.budget:  # after a private estimate nothing is refused; above this it is infinite
             penalty = min(penalty, Fraction(MAX_PENALTY))
-        return Calibration.of(setting.design, sensitivity, epsilon, self.method.noise_law, penalty)
+        chance = None
+        if self.method.model_penalty == "auto" and not self.method.as_published:
+            chance = self.method.false_chance(setting, self.tuning, float(sensitivity.range / epsilon), n_rows)
+        return Calibration.of(setting.design, sensitivity, epsilon, self.method.noise_law, penalty, chance)
 
     def _run_as_published(self, table: Table, rng: Source) -> Outcome:
         """Algorithm 1 to the letter: y's bound is the largest y observed, which is what makes it not private."""
@@ -330,6 +335,7 @@ class PreparedLeastSquares(PreparedSelection):
             numerics=f"{self._draw()}; score errors counted in the inflation",
             claim="methods/subset_selection/pcls.privacy.md",
             penalty=float(calibration.penalty) * unit,
+            max_false=calibration.max_false,
         )
 
     def _published_noise(self, gamma: float) -> NoiseRecord:
