@@ -2,15 +2,13 @@
 
 import copy
 import math
-from typing import TypeVar
 
 from typing_extensions import override
 
+from discreet.methods.base.method import Preparation
 from discreet.methods.screening.decorrelated_scores import PreparedScores
 from discreet.methods.screening.sis import PreparedScreening
 from discreet.methods.screening.threshold_choice import LARGEST, AboveThreshold, threshold_of
-
-PreparedThreshold = TypeVar("PreparedThreshold", PreparedScreening, PreparedScores)
 
 RATIO = 1.25
 """Of neighboring standard deviations of the grid; between them a threshold is nearly linear."""
@@ -32,7 +30,7 @@ class GridThreshold(AboveThreshold):
         return threshold_of(self.units.n_columns, scale, RATIO**place, self.absent_weight, self.max_false)
 
 
-def cached_threshold(prepared: PreparedThreshold) -> PreparedThreshold:
+def cached_threshold(prepared: PreparedScreening | PreparedScores) -> Preparation:
     """Return a request above a threshold that takes less time, any other itself."""
     choice = prepared.choice
     is_once = isinstance(prepared, PreparedScreening) and prepared.whole.metadata.n_rows is not None

@@ -71,6 +71,11 @@ def chance_of_derived(parent: Release, selected: Sequence[str], inference: str |
     return of_moments(parent.moments, selected, parent.noise.noise, inference)
 
 
+def false_column_words(chance: float | None) -> str:
+    """Return how often a selection names a column where none matters, as a clause; empty where that is not known."""
+    return "" if chance is None else f"where no column matters it names one in up to {chance:.2g} of tables"
+
+
 def epsilon_needed(dry_run: DryRun) -> float | None:
     """Return an epsilon at which a column could stand out, rounded up to two digits; None where none is found."""
     epsilon = float(dry_run.prepared.parameters["epsilon"])

@@ -103,7 +103,7 @@ def test_masked_effects_are_found_by_comparing_subsets_alone():
 
 
 def test_the_choice_knows_masked_effects_where_they_are_supposed():
-    """Told that two columns matter it scores them; told that they hide each other it compares subsets, and finds them."""
+    """Told that two columns matter it scores; told that they hide each other it compares subsets, and finds them."""
     public = metadata("replace_one", 1000)
     plain = best_selection(public, "y", epsilon=5.0, supposed={"n_true": 2})
     assert plain.rival.method not in SEARCHES

@@ -105,7 +105,24 @@ class PenalizedLeastSquares(LeastSquaresParameters, SubsetSelection):
         return 0.5 if "y_bound" in tuning.budget else 0.25
 
     def false_chance(self, setting: Setting, tuning: Tuning, scale: float, n_rows: int) -> float:
-        """Return the chance of a false column that the penalty auto is set for, as stated or by default."""
+        """Return the chance of a false column that the penalty auto is set for, as stated or by default.
+
+        Parameters
+        ----------
+        setting : Setting
+            Of the models.
+        tuning : Tuning
+            The private estimates before the choice.
+        scale : float
+            Of the selection's noise, in squared target bounds.
+        n_rows : int
+            The number of rows.
+
+        Returns
+        -------
+        float
+            Where no column goes with the target.
+        """
         if self.max_false is not None:
             return self.max_false
         # Of a target within bounds that are public: a standard deviation of a third of them is typical.

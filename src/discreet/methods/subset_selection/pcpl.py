@@ -154,7 +154,22 @@ class ProfileLikelihood(LikelihoodParameters, SubsetSelection):
         return delta
 
     def false_chance(self, scale: Fraction, n_units: int, n_rows: int) -> float:
-        """Return the chance of a false column that the penalty auto is set for, as stated or by default."""
+        """Return the chance of a false column that the penalty auto is set for, as stated or by default.
+
+        Parameters
+        ----------
+        scale : Fraction
+            Of the selection's noise.
+        n_units : int
+            Number of columns or groups that are free to enter.
+        n_rows : int
+            Number of rows, public or guessed.
+
+        Returns
+        -------
+        float
+            Where no column goes with the target.
+        """
         return self.max_false or default_max_false(float(min(scale, Fraction(10**12))), n_rows, n_units, 1.0)
 
     def penalty(self, scale: Fraction, n_units: int, n_rows: int) -> Fraction:
