@@ -14,6 +14,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 from discreet.accounting.neighbors import NeighboringRelation
 from discreet.errors import VerificationError
 from discreet.files import read_text, write_whole
+from discreet.release_views import ReleaseViews
 
 SCHEMA: Literal["discreet/release@1"] = "discreet/release@1"
 
@@ -87,6 +88,9 @@ class PublicColumn(_Record):
     upper: float | None = None
     levels: tuple[str, ...] | None = None
     source: str
+    description: str | None = Field(
+        default=None, exclude_if=lambda value: value is None, description="what the column is, as declared"
+    )
     derived: str | None = Field(
         default=None, exclude_if=lambda value: value is None, description="computed from other columns of the row"
     )
@@ -496,6 +500,9 @@ class Provenance(_Record):
     discreet: str
     python: str
     dataset: str
+    description: str | None = Field(
+        default=None, exclude_if=lambda value: value is None, description="what the table is, as declared"
+    )
     metadata_sha256: str
     request_sha256: str
     data: str = Field(description="name of the source, without its folder")
@@ -512,7 +519,7 @@ class Provenance(_Record):
     )
 
 
-class Release(_Record):
+class Release(ReleaseViews, _Record):
     """The outcome of one private computation.
 
     Parameters

@@ -106,7 +106,8 @@ def page(question: "workflow.Question", expectation: "workflow.Expectation", sta
     sentence = " ".join([first, *(f"{line[0].upper()}{line[1:]}." for line in rest)])
     notes = [" ".join(note.split()) for note in note_lines(question, expectation)]
     advice = [line.strip() for line in recommended_lines(question, expectation, start) if line.strip()]
-    return workflow.expectation_page(question, expectation, (sentence,), notes, advice)
+    commands = workflow.commands_by_selection(question, expectation, start)
+    return workflow.expectation_page(question, expectation, (sentence,), notes, advice, commands)
 
 
 def scenario_lines(supposed: dict[str, Any]) -> list[str]:

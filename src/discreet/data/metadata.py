@@ -17,6 +17,7 @@ from discreet.data.columns import NumericColumn as NumericColumn
 from discreet.data.columns import half_width as half_width
 from discreet.data.derived_bounds import implied_bounds
 from discreet.data.expressions import Expression, parsed
+from discreet.data.metadata_card import headline, metadata_card
 from discreet.data.yaml_text import parse_text, yaml_text
 from discreet.errors import MetadataError
 from discreet.files import read_text, write_whole
@@ -150,6 +151,14 @@ class Metadata(BaseModel):
                 message = error.errors()[0]["msg"].removeprefix("Value error, ")
                 raise ValueError(f"derived column {name[:60]!r}: {message}") from None
         return self
+
+    def __repr__(self) -> str:
+        return f"<Metadata {headline(self)}>"
+
+    __str__ = __repr__
+
+    def _repr_html_(self) -> str:
+        return metadata_card(self, f"Metadata of {self.dataset}")
 
     @classmethod
     def read(cls, path: str | Path) -> "Metadata":
@@ -394,7 +403,11 @@ class Metadata(BaseModel):
                 f"Declared are: {', '.join(list(self.columns)[:30])}{self._further()}."
             )
         if not column.is_declared:
-            raise MetadataError(f"Column {name[:80]!r} must have public {how_to_declare(column)}")
+            subject = "The features" if column is self.features else f"Column {name[:80]!r}"
+            screened = (
+                " Only median splits do without (--method sis --median-split)." if column is self.features else ""
+            )
+            raise MetadataError(f"{subject} must have public {how_to_declare(column)}{screened}")
         return column
 
     def _further(self) -> str:

@@ -5,6 +5,7 @@ from typing import Any, Literal
 
 from discreet.release import PublicColumn, Release
 from discreet.report.vocabulary import CHOSEN_AMONG, REGRESSIONS
+from discreet.report.words import shortened
 
 Kind = Literal["selection", "fit", "both", "moments"]
 
@@ -144,6 +145,12 @@ def declared(release: Release, name: str | None) -> PublicColumn | None:
     None when nothing was.
     """
     return next((column for column in release.public if column.name == name), None)
+
+
+def described(release: Release, name: str) -> str:
+    """Return a column's name, with what it is where that was declared."""
+    column = declared(release, name)
+    return name if column is None or not column.description else f"{name} ({shortened(column.description, 200)})"
 
 
 def names(value: Any) -> tuple[str, ...]:

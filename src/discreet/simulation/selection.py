@@ -62,6 +62,11 @@ class Expected:
     error: float
     n_draws: int
 
+    @property
+    def mechanism(self) -> str:
+        """Name of the curve in `accuracy_chart`."""
+        return self.rival
+
 
 @dataclass(frozen=True)
 class Simulation:

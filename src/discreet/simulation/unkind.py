@@ -47,7 +47,7 @@ class Unkindness(NamedTuple):
 UNKIND = (
     Unkindness("narrow columns", width=0.2, place=-0.6),
     Unkindness("a skewed target", is_skewed=True),
-    Unkindness("few ones", power=10.0),
+    Unkindness("rare categories", power=10.0),
     Unkindness("heavy tails", degrees=2.5),
     Unkindness("correlated columns", correlation=0.7),
     Unkindness("some of each", width=0.6, power=2.0, correlation=0.4, is_skewed=True),

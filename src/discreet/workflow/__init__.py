@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from discreet.workflow.metadata import derived_columns as derived_columns
     from discreet.workflow.priced_request import PricedRequest as PricedRequest
     from discreet.workflow.priced_request import price as price
+    from discreet.workflow.recommendation import commands_by_selection as commands_by_selection
     from discreet.workflow.recommendation import recommended_command as recommended_command
     from discreet.workflow.recommendation import recommended_sentences as recommended_sentences
     from discreet.workflow.request import Answer as Answer
@@ -113,6 +114,7 @@ _HOMES = {
     "price": "discreet.workflow.priced_request",
     "ranges_as_schema": "discreet.parameters.by_method",
     "read_run": "discreet.workflow.run_file",
+    "commands_by_selection": "discreet.workflow.recommendation",
     "recommended_command": "discreet.workflow.recommendation",
     "recommended_sentences": "discreet.workflow.recommendation",
     "refined": "discreet.workflow.expectation_figures",
@@ -153,6 +155,7 @@ __all__ = [
     "check_table",
     "check_weighted",
     "chosen_by",
+    "commands_by_selection",
     "compare_header",
     "convert_metadata",
     "database_relatives",

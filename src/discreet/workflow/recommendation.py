@@ -6,8 +6,9 @@ import shlex
 from collections.abc import Sequence
 from typing import Any
 
+from discreet.report.explorer import EPSILON_MARK
 from discreet.workflow.chance import false_column_words
-from discreet.workflow.expectation import Expectation, Question, Recommendation
+from discreet.workflow.expectation import Choice, Expectation, Question, Recommendation
 
 MOST_REFINED = 3
 """Selections beside the request at hand that get many tables."""
@@ -49,13 +50,20 @@ def recommended(question: Question, answer: Expectation) -> Recommendation | Non
 def recommended_command(question: Question, answer: Expectation, start: Sequence[str]) -> str:
     """Return the command that asks for what is recommended, ready to paste; `start` says of which table."""
     chosen = answer.recommended
-    if chosen is None:
-        return ""
-    choice = answer.choice(chosen.rival)
+    return "" if chosen is None else _command(question, answer.choice(chosen.rival), start, f"{chosen.epsilon:g}")
+
+
+def commands_by_selection(question: Question, answer: Expectation, start: Sequence[str]) -> dict[str, str]:
+    """Return the command of each selection that may be recommended, with a mark for the epsilon."""
+    names = _eligible(question, answer)
+    return {name: _command(question, answer.choice(name), start, EPSILON_MARK) for name in names}
+
+
+def _command(question: Question, choice: Choice, start: Sequence[str], epsilon: str) -> str:
     words = [*start, "--target", question.target]
     if question.candidates is not None:
         words += ["--candidates", ",".join(question.candidates)]
-    words += ["--method", choice.method, "--epsilon", f"{chosen.epsilon:g}"]
+    words += ["--method", choice.method, "--epsilon", epsilon]
     for name, value in choice.parameters.items():
         words += ["--set", f"{name}={_written(value)}"]
     return shlex.join(words)
