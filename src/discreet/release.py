@@ -64,6 +64,12 @@ class NoiseRecord(_Record):
         exclude_if=lambda value: value is None,
         description="what each column adds to a model's score, same unit",
     )
+    max_false: float | None = Field(
+        default=None,
+        gt=0,
+        exclude_if=lambda value: value is None,
+        description="chance of a false column that the penalty is set for, where no column goes with the target",
+    )
     threshold: float | None = Field(
         default=None,
         ge=0,

@@ -214,6 +214,7 @@ def test_the_request_at_hand_comes_first(place):
         "with half the people",
     ]
     assert re.search(r"\n  If you are unlucky: exactly the right columns in \d\.\d\d of such tables, overlap ", text)
+    assert re.search(r"\n  Overlap of other kinds: \d\.\d\d with [a-z ]+, ", text)
 
 
 def test_curves_rise_and_nothing_stands_below_its_goal(place):

@@ -161,8 +161,8 @@ def note_lines(question: "workflow.Question", expectation: "workflow.Expectation
     kinds = list(dict.fromkeys(row["kind"] for row in expectation.unlucky))
     if kinds:
         notes.append(
-            f"if you are unlucky: the worst of {len(kinds)} kinds of tables with the stated effects and noise, less "
-            f"two standard errors: {', '.join(kinds)}. Nothing promises that yours is none worse."
+            f"if you are unlucky: the worst of {len(kinds)} kinds of tables with the stated effects and noise: "
+            f"{', '.join(kinds)}. Nothing promises that yours is none worse."
         )
     if expectation.fewer:
         notes.append(f"with half the people: {count(expectation.fewer[0]['n_rows'])} rows, all else alike.")

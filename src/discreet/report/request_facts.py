@@ -91,6 +91,8 @@ def settings(release: Release) -> dict[str, Any]:
     for name, value in parameters(release).items():
         inner = value if name in ("screen", "select", "fit", "public") and isinstance(value, dict) else None
         declared_columns |= {name: value} if inner is None else {f"{name}: {key}": one for key, one in inner.items()}
+    if release.noise.max_false is not None:
+        declared_columns.setdefault("max_false", float(f"{release.noise.max_false:.2g}"))
     return declared_columns
 
 

@@ -21,9 +21,6 @@ SCREENED = (1, 2, 3, 5)
 SATURATION = 0.3
 """Of a screening that counts cells beyond this part of a half range as at its end: it suits narrow columns."""
 
-FALSE_COLUMN = 0.3
-"""Chance of a false column of a lower threshold, beside the usual one."""
-
 READINGS = ("auto", "aic", "bic")
 """Penalties under which one release of moments is read."""
 
@@ -103,8 +100,6 @@ def rivals(metadata: Metadata, target: str, candidates: tuple[str, ...], delta: 
     compared += _moments(guess, delta)
     if sum(len(getattr(metadata.declared(name), "levels", None) or (1, 1)) - 1 for name in candidates) < MANY:
         compared.append(Rival("decorrelated", "decorrelated", {}))
-        lower = {"max_false": FALSE_COLUMN}
-        compared.append(Rival(f"decorrelated, max_false {FALSE_COLUMN:g}", "decorrelated", lower))
     if all(metadata.is_number(name) for name in candidates):
         compared += _screenings(guess, len(candidates))
     return compared
@@ -139,6 +134,4 @@ def _screenings(guess: dict[str, int], n_candidates: int) -> list[Rival]:
                 Rival(f"sis, {k} columns, saturation {SATURATION:g}", "sis", {**parameters, "saturation": SATURATION}),
             ]
     unnumbered: dict[str, Any] = {"n_features_to_select": "auto", **guess}
-    lower = {**unnumbered, "max_false": FALSE_COLUMN}
-    compared.append(Rival("sis, above a threshold", "sis", unnumbered))
-    return [*compared, Rival(f"sis, above a threshold, max_false {FALSE_COLUMN:g}", "sis", lower)]
+    return [*compared, Rival("sis, above a threshold", "sis", unnumbered)]  # a lower one would be called noise

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from discreet.report.explorer import EPSILON_MARK
+from discreet.workflow.chance import false_column_words
 from discreet.workflow.expectation import Choice, Expectation, Question, Recommendation
 
 MOST_REFINED = 3
@@ -79,9 +80,18 @@ def recommended_sentences(expectation: Expectation) -> list[str]:
         chosen.reason,
         f"Likely: {_chances(figures)}, within {2.0 * figures['error']:.2f}.",
     ]
+    chance = expectation.choice(chosen.rival).chance
+    words = false_column_words(None if chance is None else chance.get("chance_by_noise"))
+    if words:
+        sentences.append(f"{words[0].upper()}{words[1:]}.")
     worst = expectation.worst(chosen.rival, chosen.epsilon, "overlap")
     if worst is not None:
         sentences.append(f"If you are unlucky: {_chances(worst)}, with {worst['kind']}.")
+        rows = [row for row in expectation.unlucky if row["kind"] != worst["kind"]]
+        own = [row for row in rows if (row["rival"], row["epsilon"]) == (chosen.rival, chosen.epsilon)]
+        if own:
+            overlaps = ", ".join(f"{row['overlap']:.2f} with {row['kind']}" for row in own)
+            sentences.append(f"Overlap of other kinds: {overlaps}.")
     half = [row for row in expectation.fewer if (row["rival"], row["epsilon"]) == (chosen.rival, chosen.epsilon)]
     return [*sentences, *(f"With half the people: {_chances(row)}." for row in half)]
 
