@@ -2,7 +2,29 @@
 
 from typing import NamedTuple
 
-from discreet.typing import Floats
+import numpy as np
+
+from discreet.typing import Floats, Integers
+
+
+class KnownGram(NamedTuple):
+    """That X'X is n times public second moments, and how far the table's own may lie from it.
+
+    Parameters
+    ----------
+    spread : float
+        n + n^2 / m, m the number of public records: the variance of a sum over the rows less n times the public mean,
+        over that of one row.
+    means : ndarray of float, shape (p,)
+        Of the columns; 1 of the constant.
+    """
+
+    spread: float
+    means: Floats
+
+    def part(self, places: Integers) -> "KnownGram":
+        """Return the same of some columns. Shapes: places (k,)."""
+        return KnownGram(self.spread, self.means[places])
 
 
 class NoisyGram(NamedTuple):
@@ -26,6 +48,8 @@ class NoisyGram(NamedTuple):
         Number of rows: public, or a noisy count.
     n_rows_variance : float
         Variance of the noise in it, zero where it is public.
+    known : KnownGram, optional
+        Where X'X is not bought.
     """
 
     gram: Floats
@@ -36,3 +60,19 @@ class NoisyGram(NamedTuple):
     yty_variance: float
     n_rows: float
     n_rows_variance: float
+    known: KnownGram | None = None
+
+
+def known_error(moments: NoisyGram, coef: Floats) -> Floats:
+    """Return the covariance of (X'X - n S) b, X'X of the rows and S public, as if columns were normal.
+
+    Source: Isserlis 1918 (fourth moments). Shapes: coef (p,), returns (p, p).
+    """
+    if moments.known is None:
+        return np.zeros_like(moments.gram)
+    # E[x x' (x'b)^2] = S b'Sb + 2 Sb b'S - 2 m m' (m'b)^2 of normal x with second moments S and means m; less Sb b'S.
+    second = moments.gram / max(moments.n_rows, 1.0)
+    side, means = second @ coef, moments.known.means
+    of_row = second * float(coef @ side) + np.outer(side, side) - 2.0 * float(means @ coef) ** 2 * np.outer(means, means)
+    covariance: Floats = moments.known.spread * of_row + moments.n_rows_variance * np.outer(side, side)
+    return covariance

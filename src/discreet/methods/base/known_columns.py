@@ -1,5 +1,6 @@
 """Public means and covariances of the columns, in the units of encoded rows."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,6 +10,7 @@ from discreet.data.metadata import NumericColumn, half_width
 from discreet.errors import InvalidParameterError, MetadataError
 from discreet.parameters.ranges import MAX_ROWS
 from discreet.parameters.public_moments import PublicMoments
+from discreet.release import KnownRecord
 from discreet.typing import Bools, Floats
 
 TYPICAL_SKEWNESS = 1.5
@@ -31,6 +33,8 @@ class KnownColumns:
         Of the same; `TYPICAL_SKEWNESS` where it is not known.
     n_records : int or None
         How many public records they rest on; None where they are known by design.
+    sha256, source : str
+        Which file they are of, and why it is public.
     """
 
     means: Floats
@@ -38,6 +42,8 @@ class KnownColumns:
     is_level: Bools
     skewness: Floats
     n_records: int | None
+    sha256: str | None = None
+    source: str = ""
 
     @classmethod
     def of(cls, stated: PublicMoments, design: Design) -> "KnownColumns":
@@ -73,7 +79,11 @@ class KnownColumns:
         np.fill_diagonal(covariance, np.maximum(covariance.diagonal(), least))
         _check(labels, means, covariance)
         skewness = np.full(len(at), TYPICAL_SKEWNESS) if stated.skewness is None else np.array(stated.skewness)[at]
-        return cls(means, covariance, np.array(is_level), skewness, stated.n_records)
+        return cls(means, covariance, np.array(is_level), skewness, stated.n_records, stated.sha256, stated.source)
+
+    def record(self, means: Sequence[float]) -> KnownRecord:
+        """Return what a release says of them, with the means of X's columns."""
+        return KnownRecord(n_records=self.n_records, sha256=self.sha256, source=self.source, means=tuple(means))
 
 
 def _check(labels: list[str], means: Floats, covariance: Floats) -> None:
