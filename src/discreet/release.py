@@ -332,6 +332,7 @@ class KnownRecord(_Record):
     sha256: str | None = Field(default=None, description="of the public file")
     source: str = Field(default="", description="why they are public")
     means: tuple[float, ...] = Field(description="of the columns of X, scaled")
+    tails: float = Field(default=1.0, ge=1, description="variance of a row's products over that of normal columns")
 
 
 class FissionRecord(_Record):

@@ -85,7 +85,7 @@ class NoisyMoments(MomentsParameters, MomentsMethod):
         return super().sums(metadata, target, columns)
 
     def _known_sums(self, metadata: Metadata, target: str, columns: Sequence[str] | None) -> NoisySums:
-        """Return the sums of plain rows without X'X, or those of unit rows, of which all is bought."""
+        """Return the sums of plain rows without X'X, or those of which all is bought."""
         if self.design_moments or self.uncorrelated:
             raise InvalidParameterError(
                 "public_moments say what design_moments and uncorrelated would. Leave those out."
@@ -99,7 +99,7 @@ class NoisyMoments(MomentsParameters, MomentsMethod):
             )
         known = KnownColumns.of(cast("PublicMoments", self.public_moments), design)
         plain = NoisySums(design, self.fit_intercept, {}, False, known)
-        return self._sharper(metadata, target, columns, plain) if self.has_unit_rows else plain
+        return self._sharper(metadata, target, columns, plain)
 
     def _declared_sums(self, metadata: Metadata, target: str, columns: Sequence[str] | None) -> NoisySums:
         """Return the sums of plain rows, with what is declared, or those of unit rows, of which all is bought."""
@@ -110,8 +110,8 @@ class NoisyMoments(MomentsParameters, MomentsMethod):
     def _sharper(
         self, metadata: Metadata, target: str, columns: Sequence[str] | None, plain: NoisySums
     ) -> NoisySums:
-        """Return these sums of plain rows, or those of unit rows: which is told sharper, by public facts."""
-        unit = replace(super().sums(metadata, target, columns), declared={}, uncorrelated=False)
+        """Return these sums, or those of which all is bought: what is told sharper, by public facts."""
+        bought = replace(super().sums(metadata, target, columns), declared={}, uncorrelated=False)
         epsilon, delta = exact_epsilon(self.epsilon), exact_delta(self.delta)
         is_bought = "y_bound" in self.shares_of_target(metadata, target)
 
@@ -121,7 +121,7 @@ class NoisyMoments(MomentsParameters, MomentsMethod):
             n_rows = float(self._n_guess(metadata))
             return predicted_error(sums, estimates, budget, n_rows, plain, is_bought)
 
-        return min((plain, unit), key=error)
+        return min((plain, bought), key=error)
 
     def prepare(self, metadata: Metadata, target: str, candidates: Sequence[str] | None = None) -> PreparedMoments:
         """Check the request and calibrate its noise, from public facts alone; say whether moments are divided."""

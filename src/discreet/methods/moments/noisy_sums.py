@@ -346,11 +346,11 @@ def noisy_gram(record: MomentsRecord) -> NoisyGram:
 
 
 def _known_gram(record: MomentsRecord) -> KnownGram | None:
-    """Return how far the rows' own X'X may lie from public moments; the rows of a unit may be alike."""
+    """Return how far the rows' own X'X may lie from public moments; rows of a unit may be alike."""
     if record.known is None:
         return None
     of_records = 0.0 if record.known.n_records is None else record.n_rows**2 / record.known.n_records
-    return KnownGram(record.n_rows * record.rows_per_unit + of_records, np.array(record.known.means))
+    return KnownGram((record.n_rows * record.rows_per_unit + of_records) * record.known.tails, np.array(record.known.means))
 
 
 def _trace(gram: list[list[int]]) -> int:
