@@ -6,6 +6,7 @@ from typing import Any
 from discreet.data.metadata import Metadata, half_width
 from discreet.methods.base.method import Method
 from discreet.methods.registry import method_of
+from discreet.parameters.public_moments import PublicMoments
 
 CLIPS = (1.0, 0.5, 0.25, 0.125)
 """Public clips of the target, in half ranges; R is as large."""
@@ -68,7 +69,14 @@ class Rival:
         return method_of(self.method, epsilon=epsilon, **self.parameters)
 
 
-def rivals(metadata: Metadata, target: str, candidates: tuple[str, ...], delta: float, n_rows: int) -> list[Rival]:
+def rivals(
+    metadata: Metadata,
+    target: str,
+    candidates: tuple[str, ...],
+    delta: float,
+    n_rows: int,
+    known: PublicMoments | None = None,
+) -> list[Rival]:
     """Return the selections that are worth a comparison.
 
     Parameters
@@ -83,6 +91,8 @@ def rivals(metadata: Metadata, target: str, candidates: tuple[str, ...], delta: 
         0 leaves out what needs one.
     n_rows : int
         Public, or a guess where the number is private.
+    known : PublicMoments, optional
+        Of the columns, where there is a public table.
 
     Returns
     -------
@@ -105,6 +115,14 @@ def rivals(metadata: Metadata, target: str, candidates: tuple[str, ...], delta: 
         compared.append(Rival("decorrelated", "decorrelated", {}))
         lower = {"max_false": FALSE_COLUMN}
         compared.append(Rival(f"decorrelated, max_false {FALSE_COLUMN:g}", "decorrelated", lower))
+        if known is not None:
+            public = {"public_moments": known}
+            compared.append(Rival("decorrelated, public columns", "decorrelated", public))
+            compared.append(
+                Rival(f"decorrelated, public columns, max_false {FALSE_COLUMN:g}", "decorrelated", {**public, **lower})
+            )
+    if known is not None:
+        compared += _with_public_columns(guess, delta, known)
     if all(metadata.is_number(name) for name in candidates):
         compared += _screenings(guess, len(candidates))
     return compared
@@ -125,6 +143,16 @@ def _moments(guess: dict[str, int], delta: float) -> list[Rival]:
                     parameters if usual else {**parameters, "model_penalty": penalty},
                 )
             )
+    return compared
+
+
+def _with_public_columns(guess: dict[str, int], delta: float, known: PublicMoments) -> list[Rival]:
+    """Noisy moments of which the columns' own are public."""
+    compared = []
+    for spent in (0.0, delta) if delta > 0.0 else (0.0,):
+        name = "moments, public columns, y_bound private" + (f", delta {spent:g}" if spent else "")
+        parameters = {"y_bound": "private", "public_moments": known, **guess, **({"delta": spent} if spent else {})}
+        compared.append(Rival(name, "moments", parameters))
     return compared
 
 
