@@ -3,6 +3,7 @@
 import math
 from typing import Any, Literal
 
+from discreet.report.words import count
 from discreet.release import PublicColumn, Release
 from discreet.report.vocabulary import CHOSEN_AMONG, REGRESSIONS
 
@@ -88,9 +89,21 @@ def settings(release: Release) -> dict[str, Any]:
     """
     declared_columns: dict[str, Any] = {}
     for name, value in parameters(release).items():
+        if name == "public_moments":
+            value = public_moments(value)
         inner = value if name in ("screen", "select", "fit", "public") and isinstance(value, dict) else None
         declared_columns |= {name: value} if inner is None else {f"{name}: {key}": one for key, one in inner.items()}
     return declared_columns
+
+
+def public_moments(stated: Any) -> str:
+    """Return in words what was not bought of the columns, and what that supposes; empty where all was bought."""
+    if not isinstance(stated, dict):
+        return ""
+    records, source = stated.get("n_records"), stated.get("source")
+    known = f"from {count(int(records))} public records" if records else "known by design"
+    reason = f" ({source})" if source else ""
+    return f"of {count(len(stated['labels']))} columns, {known}{reason}; private rows are supposed to have about the same"
 
 
 def is_of_selection(release: Release) -> bool:

@@ -7,6 +7,10 @@ import numpy as np
 from discreet.typing import Floats, Integers
 
 
+MOST_COEF = 1e6
+"""Of a column with a variance within bounds, far beyond what can be: its square is a number."""
+
+
 class KnownGram(NamedTuple):
     """That X'X is n times public second moments, and how far the table's own may lie from it.
 
@@ -17,14 +21,17 @@ class KnownGram(NamedTuple):
         over that of one row.
     means : ndarray of float, shape (p,)
         Of the columns; 1 of the constant.
+    n_rows : float
+        n.
     """
 
     spread: float
     means: Floats
+    n_rows: float
 
     def part(self, places: Integers) -> "KnownGram":
         """Return the same of some columns. Shapes: places (k,)."""
-        return KnownGram(self.spread, self.means[places])
+        return self._replace(means=self.means[places])
 
 
 class NoisyGram(NamedTuple):
@@ -71,8 +78,11 @@ def known_error(moments: NoisyGram, coef: Floats) -> Floats:
     if moments.known is None:
         return np.zeros_like(moments.gram)
     # E[x x' (x'b)^2] = S b'Sb + 2 Sb b'S - 2 m m' (m'b)^2 of normal x with second moments S and means m; less Sb b'S.
-    second = moments.gram / max(moments.n_rows, 1.0)
-    side, means = second @ coef, moments.known.means
+    second, means = moments.gram / moments.known.n_rows, moments.known.means
+    coef = coef / max(1.0, float(np.abs(coef).max(initial=0.0)) / MOST_COEF)
+    explained = float(coef @ second @ coef)
+    coef = coef / max(1.0, explained**0.5)  # no more than there is to explain: |y| <= 1
+    side = second @ coef
     of_row = second * float(coef @ side) + np.outer(side, side) - 2.0 * float(means @ coef) ** 2 * np.outer(means, means)
     covariance: Floats = moments.known.spread * of_row + moments.n_rows_variance * np.outer(side, side)
     return covariance

@@ -350,7 +350,8 @@ def _known_gram(record: MomentsRecord) -> KnownGram | None:
     if record.known is None:
         return None
     of_records = 0.0 if record.known.n_records is None else record.n_rows**2 / record.known.n_records
-    return KnownGram((record.n_rows * record.rows_per_unit + of_records) * record.known.tails, np.array(record.known.means))
+    spread = (record.n_rows * record.rows_per_unit + of_records) * record.known.tails
+    return KnownGram(spread, np.array(record.known.means), record.n_rows)
 
 
 def _trace(gram: list[list[int]]) -> int:
