@@ -134,8 +134,8 @@ def _with_public(options: Asked, metadata: Path, public_table: Path, data: str |
     """Return what is asked with the moments of the public table."""
     if options.method not in USE_PUBLIC:
         raise InvalidParameterError(
-            f"--public-table is for the methods {', '.join(USE_PUBLIC)}, but the method is {options.method[:40]}. Leave "
-            "it out, or name one of them."
+            f"--public-table is for the methods {', '.join(USE_PUBLIC)}, but the method is {options.method[:40]}. "
+            "Leave it out, or name one of them."
         )
     if data is not None and Path(data).expanduser().resolve() == public_table.expanduser().resolve():
         raise PolicyError(

@@ -20,7 +20,9 @@ MOST_LABELS = 512
 """Columns, levels counted: the covariances stand in the request."""
 
 
-def public_moments(source: Any, metadata: Metadata, candidates: Sequence[str], table: str | None = None) -> PublicMoments:
+def public_moments(
+    source: Any, metadata: Metadata, candidates: Sequence[str], table: str | None = None
+) -> PublicMoments:
     """Return means and covariances of the candidates in a public table; it needs no target.
 
     Parameters
@@ -59,8 +61,8 @@ def public_moments(source: Any, metadata: Metadata, candidates: Sequence[str], t
     labels = [label for name in candidates for label in _labels(name, metadata)]
     if len(labels) > MOST_LABELS:
         raise InvalidParameterError(
-            f"Public moments must be of at most {MOST_LABELS} columns, levels counted, but these are {len(labels)}. Name "
-            "fewer candidates."
+            f"Public moments must be of at most {MOST_LABELS} columns, levels counted, but these are {len(labels)}. "
+            "Name fewer candidates."
         )
     blocks = [
         _cells(declared_batch(batch, metadata, tuple(dict.fromkeys((*candidates, *stored)))), metadata, candidates)

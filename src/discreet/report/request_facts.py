@@ -3,9 +3,9 @@
 import math
 from typing import Any, Literal
 
-from discreet.report.words import count
 from discreet.release import PublicColumn, Release
 from discreet.report.vocabulary import CHOSEN_AMONG, REGRESSIONS
+from discreet.report.words import count
 
 Kind = Literal["selection", "fit", "both", "moments"]
 
@@ -103,7 +103,9 @@ def public_moments(stated: Any) -> str:
     records, source = stated.get("n_records"), stated.get("source")
     known = f"from {count(int(records))} public records" if records else "known by design"
     reason = f" ({source})" if source else ""
-    return f"of {count(len(stated['labels']))} columns, {known}{reason}; private rows are supposed to have about the same"
+    return (
+        f"of {count(len(stated['labels']))} columns, {known}{reason}; private rows are supposed to have about the same"
+    )
 
 
 def is_of_selection(release: Release) -> bool:

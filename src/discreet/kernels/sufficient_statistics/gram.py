@@ -6,7 +6,6 @@ import numpy as np
 
 from discreet.typing import Floats, Integers
 
-
 MOST_COEF = 1e6
 """Of a column with a variance within bounds, far beyond what can be: its square is a number."""
 
@@ -83,6 +82,8 @@ def known_error(moments: NoisyGram, coef: Floats) -> Floats:
     explained = float(coef @ second @ coef)
     coef = coef / max(1.0, explained**0.5)  # no more than there is to explain: |y| <= 1
     side = second @ coef
-    of_row = second * float(coef @ side) + np.outer(side, side) - 2.0 * float(means @ coef) ** 2 * np.outer(means, means)
+    of_row = (
+        second * float(coef @ side) + np.outer(side, side) - 2.0 * float(means @ coef) ** 2 * np.outer(means, means)
+    )
     covariance: Floats = moments.known.spread * of_row + moments.n_rows_variance * np.outer(side, side)
     return covariance

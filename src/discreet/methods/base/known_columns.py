@@ -8,8 +8,8 @@ import numpy as np
 from discreet.data.design import Design
 from discreet.data.metadata import NumericColumn, half_width
 from discreet.errors import InvalidParameterError, MetadataError
-from discreet.parameters.ranges import MAX_ROWS
 from discreet.parameters.public_moments import PublicMoments
+from discreet.parameters.ranges import MAX_ROWS
 from discreet.release import KnownRecord
 from discreet.typing import Bools, Floats
 

@@ -107,9 +107,7 @@ class NoisyMoments(MomentsParameters, MomentsMethod):
         plain = NoisySums(design, self.fit_intercept, self.declared_moments(design), self.uncorrelated)
         return self._sharper(metadata, target, columns, plain)
 
-    def _sharper(
-        self, metadata: Metadata, target: str, columns: Sequence[str] | None, plain: NoisySums
-    ) -> NoisySums:
+    def _sharper(self, metadata: Metadata, target: str, columns: Sequence[str] | None, plain: NoisySums) -> NoisySums:
         """Return these sums, or those of which all is bought: what is told sharper, by public facts."""
         bought = replace(super().sums(metadata, target, columns), declared={}, uncorrelated=False)
         epsilon, delta = exact_epsilon(self.epsilon), exact_delta(self.delta)
