@@ -335,6 +335,16 @@ class LevelRecord(_Record):
     error: float = Field(ge=0, le=1, description="what it is thought to be off by, in units of y_bound")
 
 
+class KnownRecord(_Record):
+    """That the columns' own products were not bought: they are those of public records, or known by design."""
+
+    n_records: int | None = Field(default=None, ge=2, description="public records; none where they are known by design")
+    sha256: str | None = Field(default=None, description="of the public file")
+    source: str = Field(default="", description="why they are public")
+    means: tuple[float, ...] = Field(description="of the columns of X, scaled")
+    tails: float = Field(default=1.0, ge=1, description="variance of a row's products over that of normal columns")
+
+
 class FissionRecord(_Record):
     """The part of noisy moments that columns are selected by; what it leaves of them is for estimates.
 
@@ -382,6 +392,7 @@ class MomentsRecord(_Record):
     )
     level: LevelRecord | None = Field(default=None, exclude_if=_absent)
     fission: FissionRecord | None = Field(default=None, exclude_if=_absent)
+    known: KnownRecord | None = Field(default=None, exclude_if=_absent, description="where X'X was not bought")
     offset: str | None = Field(default=None, exclude_if=_absent, description="column that was taken from the target")
     weights: str | None = Field(
         default=None, exclude_if=_absent, description="column of the rows' weights; n_rows is their sum"

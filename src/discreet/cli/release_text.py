@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from discreet import report as reports
 from discreet.cli.console import number
 from discreet.report.chance_words import TELLS_NOTHING, sentences
+from discreet.report.request_facts import public_moments
 from discreet.report.words import count
 
 if TYPE_CHECKING:
@@ -28,6 +29,8 @@ def summary(release: "Release") -> str:
             f"  one of {count(models)} models of {places} candidates" if models else f"  of {places} candidates"
         )
         lines += [f"  {text}" for text in sentences(release)]
+        known = public_moments(release.request["parameters"].get("public_moments"))
+        lines += [f"  products of the columns: {known}"] if known else []
     if release.hybrid is not None:
         lines += estimated(release)
     if release.fit is not None:

@@ -7,6 +7,7 @@ if TYPE_CHECKING:
     from discreet.data.engines.sql_identity import database_relatives as database_relatives
     from discreet.data.engines.sql_identity import database_server as database_server
     from discreet.data.metadata import Metadata as Metadata
+    from discreet.data.public_moments import public_moments as public_moments
     from discreet.data.sources import DATABASE_SUFFIXES as DATABASE_SUFFIXES
     from discreet.data.sources import open_table as open_table
     from discreet.ledger import Account as Account
@@ -111,6 +112,7 @@ _HOMES = {
     "new_metadata": "discreet.workflow.table_shape",
     "open_public": "discreet.workflow.hybrid",
     "open_table": "discreet.data.sources",
+    "public_moments": "discreet.data.public_moments",
     "price": "discreet.workflow.priced_request",
     "ranges_as_schema": "discreet.parameters.by_method",
     "read_run": "discreet.workflow.run_file",

@@ -110,6 +110,7 @@ class MomentAnswers:
             xty=moments.xty[self._places],
             gram_variance=moments.gram_variance[cut],
             xty_variance=moments.xty_variance[self._places],
+            known=None if moments.known is None else moments.known.part(np.array(self._places, dtype=np.intp)),
         )
 
     @cached_property
