@@ -1,8 +1,8 @@
 """Nearest points in compiled code: a tree of boxes, and lists of the points that can be nearest in a cell of space.
 
 The compiler's cache does not notice when a file that another one calls has changed: remove `__pycache__` after editing
-`nearest_compiled.py`. `lanes` is a tuple, as its length is known to the compiler: where it is not empty there are so many
-columns, all numeric, which are compared at once.
+`nearest_compiled.py`. `lanes` is a tuple, as its length is known to the compiler: where it is not empty there are so
+many columns, all numeric, which are compared at once.
 """
 
 import numba
@@ -169,7 +169,8 @@ def search(rows, points, labels, ends, boxes, depth, n_numeric, lanes, leave_out
 def list_cells(points, seeds, ends, boxes, depth, p, bits):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
     """List, for each cell of a grid over all space, the points that can be nearest to a row in it; none where too many.
 
-    Returns where each cell's list starts, and the lists. Shapes: points (m, at least p), seeds (cells,); returns (cells + 1,).
+    Returns where each cell's list starts, and the lists. Shapes: points (m, p or more), seeds (cells,); returns
+    (cells + 1,).
     """
     # A row's nearest point is no farther from the row than the seed, so no farther from the cell than the cell's
     # farthest corner is from the seed.

@@ -184,9 +184,9 @@ def _sizes_of_no_effect(d: int) -> Floats:
 class _Tables:
     """Drawn scores, by table the largest first, and what a choice from them needs at any threshold.
 
-    Where all scores lie below the threshold t, the j-th nearest is the j-th largest, and no feature is beyond it: the
-    weights of classes with a feature, over that of none, add up to x = sum_j (1 + 1/b)^j exp((s_j - t) / scale) / b, the
-    chance of a feature is x / (1 + x), and t enters as a factor.
+    Where all scores lie below the threshold t, the nearest are the largest, and the weights of all classes with a
+    feature over that of none are x = sum_j (1 + 1/b)^j exp((s_j - t) / scale) / b. The chance of a feature is then
+    x / (1 + x), and t enters x as a factor.
     """
 
     sizes: Floats
@@ -208,7 +208,8 @@ class _Tables:
         most = max_false * len(is_above)
         if wrong > most or wrong + is_above.sum() <= most:  # the other tables' chances cannot matter
             return wrong > most
-        return wrong + float(false_chances(self.sizes[is_above], threshold, self.scale, self.absent_weight).sum()) > most
+        others = false_chances(self.sizes[is_above], threshold, self.scale, self.absent_weight)
+        return wrong + float(others.sum()) > most
 
 
 def false_chances(sizes: Floats, threshold: float, scale: float, absent_weight: int) -> Floats:
