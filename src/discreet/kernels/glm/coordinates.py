@@ -18,10 +18,10 @@ AS_GOOD = 1.01
 """Of lengths whose error is no more than so many times the least one, the largest is taken: rows count alike."""
 
 MUCH_BETTER = 0.8
-"""Of the error in half ranges: rows are turned for less alone, as what the first pass tells of the score is lost."""
+"""Of the error by noise in half ranges: rows are turned for less alone, as the first pass's score is lost then."""
 
 MOSTLY_NOISE = 40.0
-"""Nor where noise makes the error so many times as large as sampling does."""
+"""Nor where it makes the error so many times as large as sampling alone does."""
 
 RESOLVED = 1e-6
 """Of the largest variance of a direction: the least that counts."""
@@ -44,7 +44,7 @@ def in_best_coordinates(problem: Problem, model: ScoreModel, pool: Pool, theta: 
     best = max(k for k, error in enumerate(errors) if error <= AS_GOOD * min(errors))
     as_they_are = np.minimum(1.0, problem.cap / (rows.rows**2).sum(axis=1))
     before = rows.error(as_they_are, best_request(problem, model, pool, theta, later)[2] * np.eye(p))
-    if not errors[best] < min(MUCH_BETTER * before, MOSTLY_NOISE * p):
+    if not (errors[best] < MOSTLY_NOISE and errors[best] - 1.0 < MUCH_BETTER * (before - 1.0)):
         return pool
     return pool.in_coordinates(rows.turned(turn.to(choices[best]), parts[best], as_they_are))
 

@@ -64,11 +64,6 @@ class LikelyRows:
         weights = family.weight(rows @ coefficients) * (n_rows / len(rows))
         return cls(rows[:, : len(theta)], np.maximum(weights, 1e-300))
 
-    @property
-    def information(self) -> Floats:
-        """Of rows that count alike."""
-        return _products(self.rows, self.weights)
-
     def turned(self, turn: Turn, parts: Floats, before: Floats) -> Turned:
         """Return coordinates with what is likely of rows there, which counted `before` in the first pass."""
         turned = self.rows @ turn.natural.T
@@ -79,16 +74,22 @@ class LikelyRows:
         return Turned(turn, float(parts.sum() / before.sum()), left, share)
 
     def error(self, parts: Floats, noise: Floats) -> float:
-        """Return the squared error of linear predictors, rows counting so much and the score having this noise.
+        """Return the squared error of estimates where rows count so much and the score has this noise.
 
-        Of estimates that are shrunk as coefficients of a typical size ask. Shapes: parts (m,), noise (p, p).
+        In units of what sampling alone makes it, the geometric mean of all directions: one that is lost anyway does not
+        decide. Of estimates that are shrunk as coefficients of a typical size ask. Shapes: parts (m,), noise (p, p).
         """
-        prior = np.eye(len(noise)) * TYPICAL_COEFFICIENT**-2.0
+        whole, p = np.ones_like(parts), len(noise)
         with np.errstate(all="ignore"):
-            inverse = np.linalg.inv(_products(self.rows, self.weights * parts) + prior)
-            variance = _products(self.rows, self.weights * parts**2) + noise + prior
-            error = float(np.trace(self.information @ inverse @ variance @ inverse))
-        return max(error, 0.0) if math.isfinite(error) else math.inf
+            error = math.exp((self._volume(parts, noise) - self._volume(whole, np.zeros((p, p)))) / p)
+        return error if math.isfinite(error) else math.inf
+
+    def _volume(self, parts: Floats, noise: Floats) -> float:
+        """Logarithm of the determinant of H^-1 (J + N) H^-1."""
+        prior = np.eye(len(noise)) * TYPICAL_COEFFICIENT**-2.0
+        slope = _products(self.rows, self.weights * parts) + prior
+        variance = _products(self.rows, self.weights * parts**2) + noise + prior
+        return float(np.linalg.slogdet(variance)[1] - 2.0 * np.linalg.slogdet(slope)[1])
 
 
 def _products(rows: Floats, weights: Floats) -> Floats:

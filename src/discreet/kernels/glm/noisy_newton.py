@@ -4,8 +4,9 @@ Counts are clipped where a small pass before all says (`count_bound`). The first
 means and covariance of the columns, a start, and a straight line for the mean. Each later pass takes the score and the
 information at the current point, less a public share of their linear part, which the first pass has estimated already:
 the difference is small, and a small sum needs little noise. Passes go on until a step changes nothing that matters, and
-the last one spends what is left; it comes at once where noise hides what the first pass tells. The estimate solves the
-score that all passes make up together (`pooled_score`). All passes are Gaussian releases.
+the last one spends what is left; it comes at once where noise hides what the first pass tells. Where columns are narrow
+or alike the later passes see rows in coordinates in which they are not (`coordinates`). The estimate solves the score
+that all passes make up together (`pooled_score`). All passes are Gaussian releases.
 """
 
 import math
