@@ -16,7 +16,6 @@ The variance of errors s^2 is a mixture over a grid, uniform on the logarithm. I
 where t given what was released is normal with mean K X'y + (I - K) G b and variance s^2 G - K s^2 G, K = s^2 G V^-1.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -29,11 +28,15 @@ from discreet.kernels.sufficient_statistics.cleaning import CleanGram
 from discreet.kernels.sufficient_statistics.gram import NoisyGram
 from discreet.typing import Floats
 
-N_GRID, SMALLEST = 31, 1e-3
-"""Variances of errors that are tried, from this share of the target's largest mean square on."""
+N_GRID, N_FINER, SMALLEST = 25, 4, 1e-3
+"""Variances of errors that are tried at once, how often between the likely ones, and from which share of the target's
+largest mean square on."""
 
 MOST_NODES, LEAST_WEIGHT = 5, 0.02
 """Variances of errors that are kept, and the weight beside the likeliest below which one is not."""
+
+ENOUGH = 8
+"""Likely variances among those tried: the grid is fine enough."""
 
 PILOT_SCALE = 0.5
 """Of effects, before the models are looked at."""
@@ -41,9 +44,12 @@ PILOT_SCALE = 0.5
 WORTH_TWO_ROUNDS = 12
 """Units up to which the first round looks at all models, too."""
 
+RIDGE = 1e-12
+"""Of the mean diagonal: columns that add up to others have no inverse."""
+
 
 class Known(NamedTuple):
-    """What is known of the coefficients b before the evidence: their mean (p,), and the mean of b b' (p, p)."""
+    """What is known of the coefficients b before the evidence: the means of b (g, p) and b b' (g, p, p), at g nodes."""
 
     mean: Floats
     square: Floats
@@ -54,6 +60,14 @@ class Turn(NamedTuple):
 
     matrix: Floats
     start: Floats
+
+
+class Told(NamedTuple):
+    """Evidence at g nodes: information (g, p, p), shift (g, p), information of one row (g, p)."""
+
+    information: Floats
+    shift: Floats
+    unit: Floats
 
 
 @dataclass(frozen=True)
@@ -82,114 +96,132 @@ class NoisySums:
 
     def posterior(self, prior: Prior, n_models: int = 10) -> Posterior:
         """Return the posterior of all models. Shapes: those of `layout`."""
-        variances, priors, known = self._nodes
-        d = len(self.layout.units)
-        first = self._evidences(variances, priors, known)
-        if d > WORTH_TWO_ROUNDS and d <= MOST_EXACT or not self.clean.error.any():
+        s2, log_priors, known = self._nodes
+        d, first = len(self.layout.units), self._evidences(s2, log_priors, known)
+        if WORTH_TWO_ROUNDS < d <= MOST_EXACT or not self.clean.error.any():
             return posterior(first, self.layout, prior, n_models)
         pilot = posterior(first, self.layout, prior, 1)
-        told = [pilot.moments_at(at) for at in range(len(variances))]
-        known = [old if new is None else Known(*new) for old, new in zip(known, told, strict=True)]
-        return posterior(self._evidences(variances, priors, known), self.layout, prior, n_models)
+        for at in range(len(s2)):
+            told = pilot.moments_at(at)
+            if told is not None:
+                known.mean[at], known.square[at] = told
+        return posterior(self._evidences(s2, log_priors, known), self.layout, prior, n_models)
 
-    def _evidences(
-        self, variances: Sequence[float], priors: Sequence[float], known: Sequence[Known]
-    ) -> list[Evidence]:
-        return [
-            self.evidence(s2, at)._replace(offset=self._of_target(s2, at) + log_prior)
-            for s2, log_prior, at in zip(variances, priors, known, strict=True)
-        ]
+    def _evidences(self, s2: Floats, log_priors: Floats, known: Known) -> list[Evidence]:
+        told, offsets = self.evidence(s2, known), self._of_target(s2, known) + log_priors
+        return [Evidence(*(part[at] for part in told), float(offsets[at])) for at in range(len(s2))]
 
-    def evidence(self, s2: float, known: Known) -> Evidence:
-        """Return what the sums tell of b, the variance of errors being given; without offset."""
-        gram, pulled = self.clean.gram, self._pulled(s2, self._turned(known))
-        told, shift, square = pulled @ gram, pulled @ self.moments.xty, gram
+    def evidence(self, s2: Floats, known: Known) -> Told:
+        """Return what the sums tell of b at given variances of errors, shape (g,)."""
+        pulled = self._pulled(s2, self._turned(known))
+        information, shift = pulled @ self.clean.gram, pulled @ self.moments.xty
         if self.turn is not None:
             back = np.linalg.inv(self.turn.matrix)
-            told, square = back @ told @ back.T, back @ gram @ back.T
-            shift = back @ shift + told @ self.turn.start
-        return Evidence(told, shift, beside_constant(square, self.layout) / (s2 * self.clean.n_rows), 0.0)
+            information = back @ information @ back.T
+            shift = shift @ back.T + information @ self.turn.start
+        return Told(information, shift, self._of_row / s2[:, None])
+
+    @cached_property
+    def _of_row(self) -> Floats:
+        """Mean squares of the columns about their means."""
+        gram = self.clean.gram
+        if self.turn is not None:
+            back = np.linalg.inv(self.turn.matrix)
+            gram = back @ gram @ back.T
+        of_row: Floats = beside_constant(gram, self.layout) / self.clean.n_rows
+        return of_row
 
     def _turned(self, known: Known) -> Known:
         """What is known of the coefficients that the sums tell of."""
         if self.turn is None:
             return known
-        back, (mean, square), start = np.linalg.inv(self.turn.matrix).T, known, self.turn.start
-        moved = square - np.outer(start, mean) - np.outer(mean, start) + np.outer(start, start)
-        return Known(back @ (mean - start), back @ moved @ back.T)
+        back, (mean, square), start = np.linalg.inv(self.turn.matrix), known, self.turn.start
+        across = mean[:, :, None] * start
+        moved = square - across - np.swapaxes(across, 1, 2) + np.outer(start, start)
+        return Known((mean - start) @ back, back.T @ moved @ back)
 
-    def _variance(self, s2: float, known: Known) -> Floats:
-        """V."""
-        error = self.clean.error
-        noise = error * known.square
-        np.fill_diagonal(noise, error @ np.diagonal(known.square))
-        variance: Floats = s2 * self.rows_per_unit * self.clean.gram + np.diag(self.moments.xty_variance) + noise
+    def _variance(self, s2: Floats, known: Known) -> Floats:
+        """V, a little at least."""
+        error, p = self.clean.error, len(self.clean.gram)
+        variance = s2[:, None, None] * self.rows_per_unit * self.clean.gram + error * known.square
+        at = np.arange(p)
+        squares = np.diagonal(known.square, axis1=1, axis2=2)
+        # N_ii counts v_ii b_i^2 once: what stands there is taken out before the sum goes in.
+        variance[:, at, at] += self.moments.xty_variance + squares @ error - squares * np.diagonal(error)
+        variance[:, at, at] += RIDGE * np.trace(variance, axis1=1, axis2=2)[:, None] / p
         return variance
 
-    def _pulled(self, s2: float, known: Known) -> Floats:
+    def _pulled(self, s2: Floats, known: Known) -> Floats:
         """G V^-1."""
-        inverse = np.linalg.pinv(self._variance(s2, known), rcond=1e-13, hermitian=True)
-        return np.asarray(self.clean.gram @ inverse, dtype=np.float64)
+        return np.swapaxes(np.linalg.solve(self._variance(s2, known), self.clean.gram), 1, 2)
 
     # ---- the variance of errors
 
     @cached_property
-    def _nodes(self) -> tuple[list[float], list[float], list[Known]]:
+    def _nodes(self) -> tuple[Floats, Floats, Known]:
         """Variances of errors worth a look, the logarithm of each one's prior, and what is known of b at each."""
         n = self.clean.n_rows
         largest = max(self.moments.yty + 2.0 * self.moments.yty_variance**0.5, 0.0) / n
-        largest = min(max(largest, 1e-9), 1.0)
-        grid = np.geomspace(SMALLEST * largest, largest, N_GRID)
-        known, logs = list[Known](), np.empty(N_GRID)
-        for at, s2 in enumerate(grid.tolist()):
-            pilot, marginal = self._pilot(s2)
-            logs[at] = marginal + self._of_target(s2, pilot)
-            known.append(pilot)
+        grid = np.geomspace(SMALLEST, 1.0, N_GRID) * min(max(largest, 1e-9), 1.0)
+        for _ in range(N_FINER):
+            known, logs = self._pilot(grid)
+            weights = np.exp(logs - logsumexp(logs))
+            likely = np.flatnonzero(weights >= LEAST_WEIGHT * weights.max())
+            if len(likely) >= ENOUGH:
+                break
+            grid = np.geomspace(grid[max(likely[0] - 1, 0)], grid[min(likely[-1] + 1, N_GRID - 1)], N_GRID)
+        known, logs = self._pilot(grid)
         weights = np.exp(logs - logsumexp(logs))
         likely = np.flatnonzero(weights >= LEAST_WEIGHT * weights.max())
-        groups = np.array_split(likely, min(len(likely), MOST_NODES))
-        variances, priors, of_groups = list[float](), list[float](), list[Known]()
-        for group in groups:
-            share = weights[group] / weights[group].sum()
-            variances.append(float(np.exp(share @ np.log(grid[group]))))
-            priors.append(float(np.log(len(group))))
-            means, squares = (np.array([known[at][part] for at in group]) for part in (0, 1))
-            of_groups.append(Known(share @ means, np.tensordot(share, squares, 1)))
-        return variances, priors, of_groups
+        n_nodes = 1 if grid[likely[-1]] < 1.3 * grid[likely[0]] else MOST_NODES
+        groups = np.array_split(likely, min(len(likely), n_nodes))
+        shares = np.zeros((len(groups), N_GRID))
+        for share, group in zip(shares, groups, strict=True):
+            share[group] = weights[group] / weights[group].sum()
+        of_groups = Known(shares @ known.mean, np.tensordot(shares, known.square, 1))
+        return np.exp(shares @ np.log(grid)), np.log([float(len(group)) for group in groups]), of_groups
 
-    def _pilot(self, s2: float) -> tuple[Known, float]:
-        """What is known of b where every column has an effect, and the logarithm of the density of X'y but for V's part."""
-        known = Known(np.zeros(len(self.clean.gram)), np.zeros_like(self.clean.gram))
+    def _pilot(self, s2: Floats) -> tuple[Known, Floats]:
+        """What is known of b where every column has an effect, and the logarithm of each variance's density."""
+        p = len(self.clean.gram)
+        known = Known(np.zeros((len(s2), p)), np.zeros((len(s2), p, p)))
         for _ in range(3):
             told = self.evidence(s2, known)
-            prior = np.where(self.layout.always, 1e-12, told.unit / PILOT_SCALE**2)
-            covariance = np.linalg.pinv(told.information + np.diag(prior), rcond=1e-14, hermitian=True)
-            coef = covariance @ told.shift
-            known = Known(coef, covariance + np.outer(coef, coef))
-        _, of_prior = np.linalg.slogdet(np.diag(prior[~self.layout.always]))
-        _, of_both = np.linalg.slogdet(told.information + np.diag(prior))
-        return known, float(0.5 * (of_prior - of_both + told.shift @ coef))
+            prior = np.where(self.layout.always, 1e-9 * told.unit, told.unit / PILOT_SCALE**2)
+            whole = told.information + prior[:, :, None] * np.eye(p)
+            covariance = np.linalg.inv(whole)
+            coef = (covariance @ told.shift[:, :, None])[:, :, 0]
+            known = Known(coef, covariance + coef[:, :, None] * coef[:, None, :])
+        of_prior = np.log(prior[:, ~self.layout.always]).sum(axis=1)
+        marginal = 0.5 * (of_prior - np.linalg.slogdet(whole)[1] + np.sum(told.shift * coef, axis=1))
+        return known, marginal + self._of_target(s2, known)
 
-    def _of_target(self, s2: float, known: Known) -> float:
-        """The logarithm of V's part in the density of X'y, and of the density of y'y given X'y."""
-        moments, gram, n, p = self.moments, self.clean.gram, self.clean.n_rows, len(self.clean.gram)
-        known = self._turned(known)
+    @cached_property
+    def _inverse(self) -> Floats:
+        """G^-1."""
+        return np.asarray(np.linalg.pinv(self.clean.gram, rcond=1e-12, hermitian=True), dtype=np.float64)
+
+    def _of_target(self, s2: Floats, known: Known) -> Floats:
+        """The logarithm of V's part in the density of X'y, and of the density of y'y given X'y. Shape (g,)."""
+        moments, gram, p = self.moments, self.clean.gram, len(self.clean.gram)
+        known, left = self._turned(known), max(self.clean.n_rows - len(self.clean.gram), 1.0)
         coef, second = known
-        values, vectors = np.linalg.eigh(self._variance(s2, known))
-        there = values > 1e-13 * max(float(values[-1]), 1e-300)
-        turned = vectors[:, there].T @ moments.xty
-        of_xty = -0.5 * float(np.log(values[there]).sum() + turned @ (turned / values[there]))
-        sampling = s2 * self.rows_per_unit * gram
-        kept = s2 * self.rows_per_unit * self._pulled(s2, known)  # K
+        variance = self._variance(s2, known)
+        solved = np.linalg.solve(variance, np.broadcast_to(moments.xty[:, None], (len(s2), p, 1)))[:, :, 0]
+        of_xty = -0.5 * (np.linalg.slogdet(variance)[1] + solved @ moments.xty)
+        sampling = s2[:, None, None] * self.rows_per_unit * gram
+        kept = s2[:, None, None] * self.rows_per_unit * self._pulled(s2, known)  # K
         rest = (np.eye(p) - kept) @ gram
-        middle = kept @ moments.xty + rest @ coef
-        spread = sampling - kept @ sampling + rest @ (second - np.outer(coef, coef)) @ rest.T
-        back = np.linalg.pinv(gram, rcond=1e-12, hermitian=True)
-        slope = back @ middle
-        explained = float(middle @ slope + np.trace(back @ spread))
-        variance = moments.yty_variance + 2.0 * max(n - p, 1.0) * s2**2 + 4.0 * float(slope @ spread @ slope)
-        gap = moments.yty - max(n - p, 1.0) * s2 - explained
-        return of_xty - 0.5 * float(np.log(variance) + gap**2 / variance)
+        middle = kept @ moments.xty + (rest @ coef[:, :, None])[:, :, 0]
+        of_coef = second - coef[:, :, None] * coef[:, None, :]
+        spread = sampling - kept @ sampling + rest @ of_coef @ np.swapaxes(rest, 1, 2)
+        slope = middle @ self._inverse
+        explained = np.sum(middle * slope, axis=1) + np.sum(self._inverse * spread, axis=(1, 2))
+        steep = np.einsum("gi,gij,gj->g", slope, spread, slope)
+        of_yty = moments.yty_variance + 2.0 * left * s2**2 + 4.0 * np.maximum(steep, 0.0)
+        gap = moments.yty - left * s2 - explained
+        density: Floats = of_xty - 0.5 * (np.log(of_yty) + gap**2 / of_yty)
+        return density
 
 
 def beside_constant(square: Floats, layout: Layout) -> Floats:
