@@ -124,6 +124,9 @@ def is_of_selection(release: Release) -> bool:
     if release.fit is None or kind(release) == "both":
         return release.fit is not None
     fitted = {coefficient.column for coefficient in release.fit.coefficients} - {None}
+    asked = release.request.get("posterior")
+    if isinstance(asked, dict) and asked.get("of") == "bought":  # only a posterior was computed beside the fit
+        return False
     return release.provenance.derived_from is not None and fitted == set(release.selected)
 
 

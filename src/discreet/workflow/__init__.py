@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from discreet.workflow.derive import fit_from as fit_from
     from discreet.workflow.derive import select_from as select_from
     from discreet.workflow.derive import selection_of as selection_of
+    from discreet.workflow.derive import with_posterior as with_posterior
     from discreet.workflow.dry_runs import DryRun as DryRun
     from discreet.workflow.dry_runs import dry_run as dry_run
     from discreet.workflow.expectation import EPSILONS as EPSILONS
@@ -127,6 +128,7 @@ _HOMES = {
     "verify": "discreet.workflow.verification",
     "weighted_records": "discreet.workflow.hybrid",
     "write_dummy": "discreet.workflow.table_shape",
+    "with_posterior": "discreet.workflow.derive",
     "write_weighted": "discreet.workflow.hybrid",
 }
 
@@ -188,6 +190,7 @@ __all__ = [
     "verify",
     "weighted_records",
     "write_dummy",
+    "with_posterior",
     "write_weighted",
 ]
 
