@@ -81,7 +81,15 @@ def check(
     if json_:
         compared = {} if fits is None else {"columns": [asdict(fit) for fit in fits]}
         rows = [{"severity": f.severity, "place": f.place, "message": f.message} for f in findings]
-        as_json("discreet/findings@1", dataset=metadata.dataset, findings=rows, derived=derived, **compared)
+        declared = metadata.model_dump(mode="json", by_alias=True, exclude_none=True)
+        as_json(
+            "discreet/findings@1",
+            dataset=metadata.dataset,
+            findings=rows,
+            derived=derived,
+            **compared,
+            metadata=declared,
+        )
     else:
         for name, column in derived.items():
             result(f"{name}: {column['derived']}, within {column['lower']:g} .. {column['upper']:g}")

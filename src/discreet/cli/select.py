@@ -18,6 +18,7 @@ from discreet.cli.options import (
     Of,
     Out,
     Quiet,
+    Stated,
     Targets,
     Witness,
     Yes,
@@ -96,6 +97,7 @@ def select(
     data: Data = None,
     targets: Targets = None,
     table: Of = None,
+    stated: Stated = False,
     ledger: Book = None,
     witness: Witness = None,
     out: Out = None,
@@ -106,13 +108,13 @@ def select(
     quiet: Quiet = False,
 ) -> None:
     """Spend budget to learn which variables belong in the regression of TARGET."""
-    how = How(data, table, ledger, out, fresh, dry_run, json_, yes, quiet, targets, witness=witness)
+    how = How(data, table, ledger, out, fresh, dry_run, json_, yes, quiet, targets, witness=witness, stated=stated)
     if options.method != "auto":
         spend(options.chosen(), metadata, options.target, options.candidates, how, *options.reads)
         return
     public, private = workflow.Metadata.read(metadata), None
     if options.supposed.get("like") is not None and data is not None:
-        private = workflow.open_table(data, public, table, targets)
+        private = workflow.open_table(data, public, table, targets, stated=stated)
     chosen, facts = auto_of(options, public, quiet, private)
     spend(chosen, metadata, options.target, options.candidates, how, *options.reads, chosen=facts)
 
