@@ -19,6 +19,9 @@ dp_command <- function() {
   path
 }
 
+# Whether the command is there, for examples and tests.
+dp_available <- function() tryCatch(nzchar(dp_command()), discreet_error_missing = function(e) FALSE)
+
 command_version <- function(path) {
   done <- tryCatch(
     processx::run(path, "--version", error_on_status = FALSE, env = child_environment()),
@@ -77,8 +80,10 @@ run_command <- function(arguments, quiet = FALSE) {
 child_environment <- function(progress = "none") {
   path <- Sys.getenv("LD_LIBRARY_PATH")
   if (nzchar(path) && is.null(checked$added)) assign("added", library_folders_added(), envir = checked)
-  if (nzchar(path) && nzchar(checked$added) && startsWith(path, checked$added)) path <- substring(path, nchar(checked$added) + 1L)
-  c("current", DISCREET_PROGRESS = progress, if (nzchar(Sys.getenv("LD_LIBRARY_PATH"))) c(LD_LIBRARY_PATH = sub("^:+", "", path)))
+  while (nzchar(path) && nzchar(checked$added) && startsWith(path, checked$added)) { # an R that R started adds them again
+    path <- sub("^:+", "", substring(path, nchar(checked$added) + 1L))
+  }
+  c("current", DISCREET_PROGRESS = progress, if (nzchar(Sys.getenv("LD_LIBRARY_PATH"))) c(LD_LIBRARY_PATH = path))
 }
 
 library_folders_added <- function() {

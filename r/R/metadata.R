@@ -46,6 +46,21 @@ dp_metadata_new <- function(data, file, dataset = NULL, unit = NULL, neighboring
   invisible(file)
 }
 
+dp_demo <- function(folder, quiet = FALSE) {
+  text <- run_command(c("demo", "--quiet"[quiet], paste0("--dir=", file_word(folder, "`folder`"))), quiet)
+  if (!quiet) cat(text)
+  invisible(folder)
+}
+
+dp_dummy <- function(metadata, file, rows = NULL) {
+  folder <- private_folder()
+  on.exit(remove_folder(folder))
+  metadata <- metadata_file(dp_metadata(metadata), folder)
+  out <- file_word(file, "`file`")
+  run_command(c("dummy", paste0("--metadata=", metadata), paste0("--out=", out), words_of(list(rows = rows))), quiet = TRUE)
+  invisible(file)
+}
+
 # Names and types, and no row.
 write_header <- function(data, folder) {
   columns <- lapply(data, function(cells) list(type = if (is.numeric(cells) || is.logical(cells)) "real" else "category"))
@@ -56,9 +71,23 @@ print.discreet_metadata <- function(x, ...) {
   value <- x$value
   rows <- if (is.null(value$n_rows)) "number of rows not public" else paste(format(value$n_rows, big.mark = ","), "rows")
   cat("Metadata of ", value$dataset, ": ", rows, ", one ", value$unit, " protected (", value$neighboring, ")\n\n", sep = "")
-  print(column_table(value$columns), row.names = FALSE, right = FALSE)
-  for (finding in x$findings) cat("\n", finding$severity, ": ", finding$place, ": ", finding$message, "\n", sep = "")
+  print_cut(column_table(value$columns))
+  for (finding in x$findings) {
+    words <- paste0(finding$severity, ": ", finding$place, ": ", finding$message)
+    cat("", strwrap(words, exdent = 2L), sep = "\n")
+  }
   invisible(x)
+}
+
+# A table whose last column is cut where the line ends.
+print_cut <- function(table) {
+  others <- utils::capture.output(print(table[-ncol(table)], row.names = FALSE, right = FALSE))
+  last <- format(c(names(table)[ncol(table)], as.character(table[[ncol(table)]])))
+  room <- max(getOption("width") - max(nchar(others)) - 1L, 20L)
+  is_long <- nchar(trimws(last, "right")) > room
+  last <- substr(last, 1L, room)
+  substr(last[is_long], room - 2L, room) <- "..."
+  cat(trimws(paste(others, last), "right"), sep = "\n")
 }
 
 column_table <- function(columns) {

@@ -37,10 +37,10 @@ plot.discreet_plan <- function(x, measure = c("right", "overlap", "explained"), 
   if (is.null(ylab)) ylab <- c(right = "chance of the right columns", overlap = "overlap with the right columns", explained = "part explained")[[measure]]
   colours <- hcl.colors(max(length(rivals), 2L), "Dark 3")
   matplot(
-    as.numeric(rownames(heights)), heights, type = "b", pch = 19, lty = 1, col = colours, log = "x", ylim = c(0, 1.02 + 0.06 * length(rivals)),
+    as.numeric(rownames(heights)), heights, type = "b", pch = seq_along(rivals), lty = seq_along(rivals), col = colours, log = "x", ylim = c(0, 1.02 + 0.06 * length(rivals)),
     xlab = xlab, ylab = ylab, yaxt = "n", ...
   )
   axis(2, seq(0, 1, 0.2), las = 1)
-  legend("topleft", rivals, col = colours, pch = 19, lty = 1, bty = "n", cex = 0.8)
+  legend("topleft", rivals, col = colours, pch = seq_along(rivals), lty = seq_along(rivals), bty = "n", cex = 0.8)
   invisible(heights)
 }

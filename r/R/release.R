@@ -26,6 +26,8 @@ release_file <- function(release, folder) {
   write_private(sub("\n*$", "", release$text), folder, "release.json")
 }
 
+# An end that cannot be told is infinite. The standard error is that of the interval, which is longer than a normal one
+# where the noise is large: half its length over the normal quantile of its level; NA where an end cannot be told.
 coefficients_of <- function(object) {
   if (is.null(object$fit)) refuse("This release selected columns and has no coefficients. Ask for them: dp_fit(from = release, ...).")
   field <- function(name) vapply(object$fit$coefficients, function(one) as.numeric(c(one[[name]], NA)[1]), 0)
@@ -33,9 +35,17 @@ coefficients_of <- function(object) {
   names[names == "(intercept)"] <- "(Intercept)"
   sampling <- field("sampling_variance")
   privacy <- field("privacy_variance")
+  low <- field("low")
+  high <- field("high")
+  low[is.na(low)] <- -Inf
+  high[is.na(high)] <- Inf
+  error <- (high - low) / 2 / stats::qnorm((1 + object$fit$confidence) / 2)
+  error[is.infinite(error)] <- NA
+  share <- privacy / (sampling + privacy)
+  share[is.nan(share)] <- NA
   data.frame(
-    term = names, estimate = field("estimate"), std.error = sqrt(sampling + privacy), conf.low = field("low"),
-    conf.high = field("high"), privacy.share = privacy / (sampling + privacy), stringsAsFactors = FALSE
+    term = names, estimate = field("estimate"), std.error = error, conf.low = low, conf.high = high, privacy.share = share,
+    stringsAsFactors = FALSE
   )
 }
 
@@ -78,6 +88,7 @@ predict.discreet_release <- function(object, newdata, type = c("response", "link
   words <- c("predict", paste0("--values=", values), words_of(list(confidence = level)))
   answer <- run_json_before(words, c("--", release_file(object, folder)), quiet = TRUE)$value
   field <- if (type == "link") "linear_predictor" else "mean"
+  if (!length(places)) return(setNames(numeric(), character()))
   fitted <- vapply(answer$predictions, function(one) interval_numbers(one[[field]]), c(fit = 0, lwr = 0, upr = 0))
   colnames(fitted) <- row.names(newdata)
   if (interval == "none") fitted["fit", ] else t(fitted)
@@ -86,7 +97,9 @@ predict.discreet_release <- function(object, newdata, type = c("response", "link
 plain_cell <- function(cell) if (is.factor(cell)) as.character(cell) else unclass(cell)
 
 interval_numbers <- function(interval) {
-  vapply(c(fit = "estimate", lwr = "low", upr = "high"), function(name) as.numeric(c(interval[[name]], NA)[1]), 0)
+  c(
+    fit = as.numeric(interval$estimate), lwr = as.numeric(c(interval$low, -Inf)[1]), upr = as.numeric(c(interval$high, Inf)[1])
+  )
 }
 
 summary.discreet_release <- function(object, ...) structure(list(release = object), class = "summary.discreet_release")
@@ -108,11 +121,16 @@ print.summary.discreet_release <- function(x, digits = max(3L, getOption("digits
   if (is.null(release$fit)) print_selected(release) else print_coefficients(release, digits)
   print_sizes(release, digits)
   if (!is.null(release$chance$chance_by_noise)) {
-    cat("\nTables without any effect that would give as many columns: about", format(release$chance$chance_by_noise, digits = 2), "of all\n")
+    cat("\n", chance_words(release$chance$chance_by_noise), "\n", sep = "")
   }
   cat("\n")
   print_promise(release)
   invisible(x)
+}
+
+chance_words <- function(chance) {
+  often <- if (chance < 1e-6) "Fewer than 1 of 1,000,000" else paste("About", format(signif(1e6 * chance, 2), big.mark = ","), "of 1,000,000")
+  paste(often, "tables without any effect would give as many columns.")
 }
 
 print_head <- function(release) {
@@ -129,6 +147,19 @@ print_selected <- function(release) {
   if (length(selected)) print(noquote(selected)) else cat("  no column\n")
 }
 
+# Whether the intervals of selected columns hold after the selection.
+after_selection <- function(release) {
+  how <- release$request$parameters$selective_inference
+  if (identical(how, "split")) return("Half of the units selected, the others gave these intervals, which hold after the selection.")
+  if (identical(how, "fission") && !is.null(release$moments$fission)) {
+    return("One half of what the moments tell selected, the other gave these intervals, which hold after the selection.")
+  }
+  fitted <- unique(unlist(lapply(release$fit$coefficients, function(one) one$column)))
+  is_by_earlier <- !is.null(release$request$chosen$by) && identical(release$request$chosen$dataset, release$provenance$dataset)
+  is_derived <- !is.null(release$provenance$derived_from) && setequal(fitted, unlist(release$selected))
+  if (is_by_earlier || is_derived || release$method == "run") "The same rows selected: nothing guarantees the level of these intervals." else ""
+}
+
 count_of <- function(candidates) {
   if (!is.null(candidates$count)) format(candidates$count, big.mark = ",") else length(candidates)
 }
@@ -139,11 +170,13 @@ print_coefficients <- function(release, digits) {
   shown <- cbind(table$estimate, table$std.error, table$conf.low, table$conf.high)
   limits <- paste(format(tails, trim = TRUE, digits = 3), "%")
   shown <- apply(shown, 2L, function(numbers) format(signif(numbers, digits), digits = digits))
-  shown <- cbind(matrix(shown, ncol = 4L), sprintf("%.0f%%", 100 * table$privacy.share))
+  shown <- cbind(matrix(shown, ncol = 4L), ifelse(is.na(table$privacy.share), "", sprintf("%.0f%%", 100 * table$privacy.share)))
   dimnames(shown) <- list(table$term, c("Estimate", "Std. Error", limits, "Privacy"))
   cat("Coefficients:\n")
   print(noquote(shown), right = TRUE)
-  cat("Privacy: the share of the squared standard error that is the noise.\n")
+  cat("Privacy: the noise's share of the interval's variance.\n")
+  caution <- after_selection(release)
+  if (nzchar(caution)) cat("\n", paste(strwrap(caution), collapse = "\n"), "\n", sep = "")
   if (!is.null(release$fit$residual_sd)) {
     cat("\nResidual standard deviation: ", format(release$fit$residual_sd, digits = digits), sep = "")
     if (!is.null(release$fit$r_squared)) cat(",  R-squared: ", format(release$fit$r_squared, digits = digits), sep = "")
@@ -154,7 +187,10 @@ print_coefficients <- function(release, digits) {
 print_sizes <- function(release, digits) {
   if (!length(release$by_size)) return(invisible())
   cat("\nBest model of each size:\n")
-  print(size_table(release), row.names = FALSE, digits = digits, right = FALSE)
+  sizes <- size_table(release)
+  sizes$criterion <- format(sizes$criterion, digits = digits + 1L)
+  sizes$r.squared <- format(round(sizes$r.squared, 3L))
+  print_cut(sizes)
 }
 
 size_table <- function(release) {
