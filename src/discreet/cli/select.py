@@ -19,6 +19,7 @@ from discreet.cli.options import (
     Of,
     Out,
     Quiet,
+    Stated,
     Targets,
     Witness,
     Yes,
@@ -107,6 +108,7 @@ def select(
     targets: Targets = None,
     table: Of = None,
     public_table: PublicTable = None,
+    stated: Stated = False,
     ledger: Book = None,
     witness: Witness = None,
     out: Out = None,
@@ -117,7 +119,7 @@ def select(
     quiet: Quiet = False,
 ) -> None:
     """Spend budget to learn which variables belong in the regression of TARGET."""
-    how = How(data, table, ledger, out, fresh, dry_run, json_, yes, quiet, targets, witness=witness)
+    how = How(data, table, ledger, out, fresh, dry_run, json_, yes, quiet, targets, witness=witness, stated=stated)
     if public_table is not None:
         options = _with_public(options, metadata, public_table, data)
     if options.method != "auto":
@@ -125,7 +127,7 @@ def select(
         return
     public, private = workflow.Metadata.read(metadata), None
     if options.supposed.get("like") is not None and data is not None:
-        private = workflow.open_table(data, public, table, targets)
+        private = workflow.open_table(data, public, table, targets, stated=stated)
     chosen, facts = auto_of(options, public, quiet, private)
     spend(chosen, metadata, options.target, options.candidates, how, *options.reads, chosen=facts)
 
