@@ -83,7 +83,9 @@ def check(
     if json_:
         compared = {} if fits is None else {"columns": [asdict(fit) for fit in fits]}
         rows = [asdict(finding) for finding in findings]
-        own = {} if metadata is None else {"metadata": metadata.model_dump(mode="json", by_alias=True, exclude_none=True)}
+        own = (
+            {} if metadata is None else {"metadata": metadata.model_dump(mode="json", by_alias=True, exclude_none=True)}
+        )
         dataset = None if metadata is None else metadata.dataset
         as_json("discreet/findings@1", dataset=dataset, findings=rows, derived=derived, **compared, **own)
     else:

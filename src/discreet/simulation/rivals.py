@@ -7,6 +7,7 @@ from discreet.data.metadata import Metadata, half_width
 from discreet.methods.base.method import Method
 from discreet.methods.registry import method_of
 from discreet.parameters.public_moments import PublicMoments
+from discreet.report.words import short
 
 CLIPS = (1.0, 0.5, 0.25, 0.125)
 """Public clips of the target, in half ranges; R is as large."""
@@ -100,12 +101,12 @@ def rivals(
     guess = {} if metadata.n_rows is not None else {"n0": n_rows}
     few = len(candidates) <= FEW
     compared = [
-        Rival(f"pcls, y_bound {clip * half:.3g}", "pcls", {"y_bound": clip * half, "l1_radius": clip * half})
+        Rival(f"pcls, y_bound {short(clip * half)}", "pcls", {"y_bound": clip * half, "l1_radius": clip * half})
         for clip in (CLIPS if few else CLIPS[1:3])
     ]
     compared += [
-        Rival(f"pcls, y_bound private, l1_radius {part * half:.3g}", "pcls", {**PRIVATE_CLIP, "l1_radius": part * half})
-        for part in (RADII if few else RADII[1:2])
+        Rival(f"pcls, y_bound private, l1_radius {short(radius)}", "pcls", {**PRIVATE_CLIP, "l1_radius": radius})
+        for radius in (part * half for part in (RADII if few else RADII[1:2]))
     ]
     compared += _moments(guess, delta)
     if sum(len(getattr(metadata.declared(name), "levels", None) or (1, 1)) - 1 for name in candidates) < MANY:

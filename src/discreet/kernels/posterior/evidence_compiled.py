@@ -131,7 +131,9 @@ def walk(  # pragma: no cover - compiled
     is_in, proposed, state = np.zeros(d, np.uint8), np.zeros(d, np.uint8), np.zeros(1, np.uint64)
     state[0] = np.uint64(seed)
     node = int(np.argmax(offsets))
-    k = _model(informations[node], shifts[node], precisions[node], n_always, starts, is_in, places, factor, solved, value)
+    k = _model(
+        informations[node], shifts[node], precisions[node], n_always, starts, is_in, places, factor, solved, value
+    )
     current = value[k] + offsets[node] + size_prior[0]
     size, kept, step = 0, 0, 0
     while kept < n_draws:

@@ -199,7 +199,9 @@ class _Nodes(NamedTuple):
     def of(cls, evidences: Sequence[Evidence], layout: Layout, prior: Prior) -> "_Nodes":
         order, always = layout.order, layout.always
         pairs = [(at, evidence, scale) for at, evidence in enumerate(evidences) for scale in prior.scales]
-        precision = [np.where(always, 0.0, np.maximum(evidence.unit, 1e-300) / scale**2) for _, evidence, scale in pairs]
+        precision = [
+            np.where(always, 0.0, np.maximum(evidence.unit, 1e-300) / scale**2) for _, evidence, scale in pairs
+        ]
         return cls(
             np.array([evidence.information[np.ix_(order, order)] for _, evidence, _ in pairs]),
             np.array([evidence.shift[order] for _, evidence, _ in pairs]),
