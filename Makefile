@@ -19,7 +19,7 @@ FAST := not (browser or database or spark or processes or statistics or slow)
 unexport PYTHONDONTWRITEBYTECODE
 AS_ROOT := $(if $(filter 0,$(shell id -u)),env,sudo)
 
-.PHONY: demo check test fast test-long programs lint docs bench house load coverage study audit help clean
+.PHONY: demo check test fast test-long programs lint docs bench house load coverage study audit dist help clean
 
 help:
 	@echo "make demo   the main job on a real table"
@@ -34,6 +34,7 @@ help:
 	@echo "make load   the service under many clients, on SQLite and PostgreSQL"
 	@echo "make coverage  how often the intervals of regressions hold the truth, hours; SEED=7 for 20 other cells"
 	@echo "make study  accuracy by simulation, hours"
+	@echo "make dist   sdists, wheels, list of parts and digests of what would be published, checked"
 	@echo "make audit  a list of all software parts, and those with known faults; asks an advisory database on the net"
 
 demo: $(VENV)/discreet
@@ -89,6 +90,11 @@ audit: $(VENV)/wheel $(AUDIT)/tools
 	$(AUDIT)/bin/cyclonedx-py environment --pyproject pyproject.toml --output-reproducible \
 	  -o dist/discreet.cdx.json $(BIN)/python
 	$(AUDIT)/bin/pip-audit --strict --disable-pip --no-deps -r constraints.txt
+
+# The list of parts first: its digest stands beside those of the packages.
+dist: audit
+	rm -f dist/*.whl dist/*.tar.gz
+	$(BIN)/python published.py dist
 
 clean:
 	rm -rf $(VENV) build dist demo docs/_build

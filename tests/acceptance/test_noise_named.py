@@ -77,7 +77,7 @@ def test_a_clear_effect_stands_out_of_noisy_moments(place):
     done = place.select(
         "--yes", "--delta", "1e-6", method="moments", epsilon=9, candidates="age,income", out="release.json"
     )
-    assert "Out of the noise stand, in its standard deviations: age by " in told(done)
+    assert "How far each stands out, in standard deviations of the noise: age " in told(done)
     release = Release.read("release.json")
     assert release.chance.standing_out["age"] > 4
     assert not release.chance.called_noise

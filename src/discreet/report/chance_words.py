@@ -29,15 +29,15 @@ def verdict(release: Release) -> str | None:
         names = f"{WORDS[n]} name{'' if n == 1 else 's'}" if n < len(WORDS) else f"these {count(n)} names"
         return f"Nothing stood out: {names} may be what chance gives."
     if chance.called_noise and chance.chance_by_noise is not None:
-        share = f"{_share(chance.chance_by_noise)} tables without any effect would give as much"
+        share = f"{frequency(chance.chance_by_noise)} tables without any effect would give as much"
         return f"{'Nothing stood out' if chance.could_stand_out is False else 'Not told from noise'}: {share}."
     if chance.standing_out:
         far = sorted(chance.standing_out.items(), key=lambda item: -item[1])
-        told = ", ".join(f"{listed([name])} by {deviations:.1f}" for name, deviations in far[:MOST_NAMED])
-        more = f", and {len(far) - MOST_NAMED} more by less" if len(far) > MOST_NAMED else ""
-        return f"Out of the noise stand, in its standard deviations: {told}{more}."
+        shown = ", ".join(f"{listed([name])} {deviations:.1f}" for name, deviations in far[:MOST_NAMED])
+        more = f"; {len(far) - MOST_NAMED} more stand out less" if len(far) > MOST_NAMED else ""
+        return f"How far each stands out, in standard deviations of the noise: {shown}{more}."
     if chance.chance_by_noise is not None:
-        return f"{_share(chance.chance_by_noise).capitalize()} tables without any effect would give as many columns."
+        return f"{frequency(chance.chance_by_noise).capitalize()} tables without any effect would give as many columns."
     return "The number of names is fixed: a table without any effect gives as many."
 
 
@@ -73,12 +73,12 @@ def before(chance: ChanceRecord) -> Sequence[str]:
     if chance.could_stand_out is False:
         texts.insert(0, "Nothing can stand out here: whatever is selected may be what chance gives.")
     if chance.chance_by_noise is not None:
-        share = _share(chance.chance_by_noise).capitalize()
+        share = frequency(chance.chance_by_noise).capitalize()
         texts.append(f"{share} tables without any effect would give a column, too.")
     return [text for text in texts if text]
 
 
-def _share(chance: float) -> str:
+def frequency(chance: float) -> str:
     """Return a chance as a natural frequency."""
     if chance < 0.001:
         return "fewer than 1 of 1,000"

@@ -23,7 +23,7 @@ TOLD = [
         "linear",
         ["share 0.0712 of the target's variance", "standard deviation of 4.504", "mdvis is higher by the estimate"],
     ),
-    ("linear", ["Delta is what the factor does not cover", "by at most 1 in 1,000,000", "epsilon 1 at delta 1e-06"]),
+    ("linear", ["Delta is what the factor does not cover", "by at most 1 in 1,000,000", "epsilon 1 at delta 0.000001"]),
     ("logistic", ["odds that mdvis is 30 are multiplied by the odds ratio", "0.922", "1.40"]),
     ("poisson", ["the expected mdvis is multiplied by the rate ratio", "0.922"]),
     (

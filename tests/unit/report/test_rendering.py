@@ -215,10 +215,10 @@ def test_the_analyst_reads_more(samples, format):
         ),
         ("rows", ["What is protected is one row, not one person", "With three it is 3", "95.3%"]),
         ("no id", ["Unless a column told whose each row is, this was not enforced"]),
-        ("with delta", ["2.25e-06", "0.3 of the 1 allowed", "1.11 times"]),
+        ("with delta", ["0.00000225", "0.3 of the 1 allowed", "1.11 times"]),
         (
             "ledger in rho",
-            ["have spent rho 0.25 of the 0.375 allowed", "0.125 is left", "cap stands for epsilon 3 at delta 1e-06"],
+            ["have spent rho 0.25 of the 0.375 allowed", "0.125 is left", "cap stands for epsilon 3 at delta 0.000001"],
         ),
         ("forced", ["1 of 1 candidate column was selected", "By request, age stood in every model"]),
         ("weak", ["This promise is weak", ">99.9%"]),
