@@ -15,6 +15,7 @@ from discreet.errors import InvalidParameterError
 from discreet.kernels.rows.target_places import CLIPS
 from discreet.mechanisms.rng import Source
 from discreet.mechanisms.selection import noisy_min
+from discreet.methods.moments.moment_answers import MomentAnswers
 from discreet.methods.moments.moments_selection import NoisyMoments
 from discreet.methods.subset_selection.calibration import Sensitivity
 from discreet.methods.subset_selection.pcls import PenalizedLeastSquares
@@ -321,3 +322,13 @@ def test_a_table_without_anything_is_answered(penalty):
             outcome = PenalizedLeastSquares(**asked).prepare(metadata, "y").run(rows, Source.seeded(seed))
             assert set(outcome.selected) <= {"a", "b"}
             assert all(math.isfinite(step.value) for step in outcome.steps[:-1])
+
+
+def test_moments_tell_the_chance_that_they_keep_to():
+    """The one that the release's own moments are read with, where public facts tell it; as stated, where it is."""
+    usual = NoisyMoments(epsilon=3.0).prepare(declared(), "y")
+    outcome = usual.run(table(declared()), Source.seeded(2))
+    assert usual.noise.max_false == pytest.approx(MomentAnswers(outcome.moments).max_false)
+    assert NoisyMoments(epsilon=3.0, max_false=0.03).prepare(declared(), "y").noise.max_false == 0.03
+    assert NoisyMoments(epsilon=3.0, model_penalty="bic").prepare(declared(), "y").noise.max_false is None
+    assert NoisyMoments(epsilon=3.0, n0=N).prepare(declared("add_or_remove_one"), "y").noise.max_false is None
