@@ -4,6 +4,7 @@ Every field is a public fact, or comes out of a mechanism whose event is recorde
 """
 
 import hashlib
+import importlib
 import json
 import math
 from pathlib import Path
@@ -335,6 +336,16 @@ class LevelRecord(_Record):
     error: float = Field(ge=0, le=1, description="what it is thought to be off by, in units of y_bound")
 
 
+class KnownRecord(_Record):
+    """That the columns' own products were not bought: they are those of public records, or known by design."""
+
+    n_records: int | None = Field(default=None, ge=2, description="public records; none where they are known by design")
+    sha256: str | None = Field(default=None, description="of the public file")
+    source: str = Field(default="", description="why they are public")
+    means: tuple[float, ...] = Field(description="of the columns of X, scaled")
+    tails: float = Field(default=1.0, ge=1, description="variance of a row's products over that of normal columns")
+
+
 class FissionRecord(_Record):
     """The part of noisy moments that columns are selected by; what it leaves of them is for estimates.
 
@@ -382,6 +393,7 @@ class MomentsRecord(_Record):
     )
     level: LevelRecord | None = Field(default=None, exclude_if=_absent)
     fission: FissionRecord | None = Field(default=None, exclude_if=_absent)
+    known: KnownRecord | None = Field(default=None, exclude_if=_absent, description="where X'X was not bought")
     offset: str | None = Field(default=None, exclude_if=_absent, description="column that was taken from the target")
     weights: str | None = Field(
         default=None, exclude_if=_absent, description="column of the rows' weights; n_rows is their sum"
@@ -402,6 +414,59 @@ class SizeRecord(_Record):
         exclude_if=lambda value: value is None,
         description="where the search of this size was not finished: no model of this size has a smaller criterion",
     )
+
+
+Chance = Annotated[float, Field(ge=0, le=1)]
+
+
+class ColumnChance(_Record):
+    """How likely it is that a column matters, given the others."""
+
+    column: str
+    chance: Chance
+
+
+class ModelChance(_Record):
+    """How likely it is that just these columns matter."""
+
+    columns: tuple[str, ...]
+    chance: Chance
+
+
+class AveragedCoefficient(_Record):
+    """A coefficient in the column's own unit, averaged over all models: zero in those without the column."""
+
+    name: str
+    column: str
+    level: str | None = Field(default=None, description="of a category, against the level that has none")
+    estimate: Finite
+    low: Finite
+    high: Finite
+
+
+class PriorPosterior(_Record):
+    """The posterior under one prior."""
+
+    prior: Literal["broad", "sparse"]
+    scales: tuple[Positive, ...] = Field(
+        description="standard deviations of effects before the release, each as likely, one for all columns; 1 is the "
+        "effect that one row would tell with a standard error of 1"
+    )
+    share: tuple[float, float] = Field(description="a, b: the share of columns that matter is Beta(a, b)")
+    columns: tuple[ColumnChance, ...]
+    models: tuple[ModelChance, ...] = Field(description="the likeliest first")
+    coefficients: tuple[AveragedCoefficient, ...]
+    sampling_error: Variance | None = Field(
+        default=None, description="largest standard error of a chance, by the sampler; None where it is exact"
+    )
+
+
+class PosteriorRecord(_Record):
+    """How sure columns and models are, from released numbers alone."""
+
+    family: Family
+    confidence: float = Field(gt=0, lt=1, description="probability of the intervals")
+    priors: tuple[PriorPosterior, ...] = Field(min_length=1)
 
 
 class PointsRecord(_Record):
@@ -544,6 +609,8 @@ class Release(ReleaseViews, _Record):
         Weighted public points.
     chance : ChanceRecord or None
         What chance gives in the place of the selection.
+    model_posterior : PosteriorRecord or None
+        How sure columns and models are, where it was asked.
     claims : tuple of ClaimRecord
         The proofs that the guarantee rests on, all the way down, as they shipped with the version that made it.
 
@@ -566,6 +633,7 @@ class Release(ReleaseViews, _Record):
     by_size: tuple[SizeRecord, ...] = ()
     hybrid: HybridRecord | None = None
     chance: ChanceRecord | None = Field(default=None, exclude_if=_absent)
+    model_posterior: PosteriorRecord | None = Field(default=None, exclude_if=_absent)
     claims: tuple[ClaimRecord, ...] = ()
     public: tuple[PublicColumn, ...]
     not_protected: tuple[str, ...]
@@ -601,6 +669,29 @@ class Release(ReleaseViews, _Record):
         most = (target.upper - target.lower) / width if width > 0.0 else math.inf
         low, high = slope.interval
         return low <= -most and high >= most
+
+    def posterior(self, confidence: float = 0.95) -> PosteriorRecord:
+        """Return how sure columns and models are, from this release alone; nothing is spent.
+
+        Parameters
+        ----------
+        confidence : float
+            Probability of the coefficients' intervals.
+
+        Returns
+        -------
+        PosteriorRecord
+            Under two priors: the chance of each column, the likeliest models, averaged coefficients.
+
+        Raises
+        ------
+        InvalidParameterError
+            When the release has neither noisy moments nor a logistic or Poisson fit with intervals.
+        """
+        # Methods stand above a release, and this is a shorthand for theirs: it is looked up when it is asked for.
+        home = importlib.import_module("discreet.methods.answers.posterior")
+        found: PosteriorRecord = home.posterior_of(self, confidence)
+        return found
 
     def to_json(self) -> str:
         """Return the release as JSON text, keys in a fixed order.

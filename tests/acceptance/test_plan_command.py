@@ -40,7 +40,7 @@ def figures(done):
 def test_curve_and_comparison(place):
     """By default a row a method and a column an epsilon, then the comparison in full; the scenario stands above."""
     before = place.files()
-    done = plan(place, *FAST)
+    done = plan(place, *FAST, "--full")
     assert (done.code, done.err) == (0, "")
     text = done.out
     assert text.startswith("Supposed of the table, not read from it: 240 rows;")
@@ -62,6 +62,21 @@ def test_curve_and_comparison(place):
     after = place.files()
     assert {name for name in after if name not in before} == {name for name in after if "expectations" in name}
     assert not (place.folder / "temporary" / "discreet" / "discreet.sqlite").exists()
+
+
+def test_the_essentials_come_by_default(place):
+    """The best selections, what is recommended and its command; the rest is named with where to find it."""
+    text = plan(place, *FAST).out
+    assert len(text.splitlines()) < 40
+    table = text.split("Chance of the right columns")[1].split("\n\n")[0].splitlines()[2:]
+    selections = [line for line in table if not line.startswith(("  ", "and "))]
+    assert 5 <= len(selections) <= 6
+    assert re.fullmatch(r"and \d+ selections more", table[-1])
+    assert "A linear fit" not in text
+    assert "--full" in text
+    recommended = re.search(r"\nRecommended: (.*), at epsilon 1\.\n", text)[1]
+    assert any(line.startswith(recommended) for line in selections)
+    assert "\n  discreet select --data DATA " in text
 
 
 def test_comparison_is_sorted(place):

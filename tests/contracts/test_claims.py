@@ -32,6 +32,7 @@ NOT_COVERED = {
     "data.dummy": "makes fake tables from metadata",
     "data.formats.": "metadata of other programs, read before any table",
     "data.lint": "advice on metadata",
+    "data.public_moments": "computes from public records",
     "data.skeleton": "drafts metadata from a header",
     "estimators.best_subsets": "for public tables: nothing is promised",
     "estimators.public_screening": "for public tables: nothing is promised",

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from discreet import report as reports
 from discreet.cli.console import number
 from discreet.report.chance_words import TELLS_NOTHING, sentences
+from discreet.report.request_facts import public_moments
 from discreet.report.words import count
 
 if TYPE_CHECKING:
@@ -28,12 +29,15 @@ def summary(release: "Release") -> str:
             f"  one of {count(models)} models of {places} candidates" if models else f"  of {places} candidates"
         )
         lines += [f"  {text}" for text in sentences(release)]
+        known = public_moments(release.request["parameters"].get("public_moments"))
+        lines += [f"  products of the columns: {known}"] if known else []
     if release.hybrid is not None:
         lines += estimated(release)
     if release.fit is not None:
         lines.append(reports.coefficient_table(release))
         lines += [f"  {TELLS_NOTHING}"] if release.intervals_tell_nothing else []
         lines += _after_selection(release)
+    lines += _posterior(release)
     promise = release.guarantee
     if promise is None:
         lines.append("  NOT PRIVATE: no guarantee, for study. It must not leave.")
@@ -71,6 +75,30 @@ def _after_selection(release: "Release") -> list[str]:
     if reports.is_of_selection(release):
         return ["  the same rows selected: nothing guarantees the level of these intervals"]
     return []
+
+
+def _posterior(release: "Release") -> list[str]:
+    """How sure columns and models are, under each prior."""
+    from discreet.report.posteriors import sure  # where it is needed alone
+
+    told = sure(release)
+    if told is None:
+        return []
+    widest = max(len(row[0]) for row in told.columns)
+    head = f"  {'chance that it matters':<{widest}}"
+    rows = [
+        f"  {name:<{len(head) - 2}}" + "".join(f"  {chance:>8}" for chance in chances)
+        for name, *chances in told.columns
+    ]
+    best = " and ".join(f"{chance} ({name})" for chance, name in zip(told.best_chances, told.names, strict=True))
+    error = f"; by a sampler, standard error {told.sampling_error} at most" if told.sampling_error else ""
+    priors = "; ".join(f"{name}: {words} expected" for name, words in zip(told.names, told.priors, strict=True))
+    return [
+        head + "".join(f"  {name:>8}" for name in told.names),
+        *rows,
+        f"  likeliest model: {told.best}, with a chance of {best}{error}",
+        f"  {priors}",
+    ]
 
 
 def estimated(release: "Release") -> list[str]:

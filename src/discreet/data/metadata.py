@@ -18,6 +18,7 @@ from discreet.data.columns import half_width as half_width
 from discreet.data.derived_bounds import implied_bounds
 from discreet.data.expressions import Expression, parsed
 from discreet.data.metadata_card import headline, metadata_card
+from discreet.data.metadata_problems import InvalidMetadataError, problems
 from discreet.data.yaml_text import parse_text, yaml_text
 from discreet.errors import MetadataError
 from discreet.files import read_text, write_whole
@@ -224,7 +225,7 @@ class Metadata(BaseModel):
         try:
             return cls.model_validate(value)
         except ValidationError as error:
-            raise MetadataError(f"{name}: {_first_problem(error)}") from None
+            raise InvalidMetadataError(name, problems(error, list(cls.model_fields))) from None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the metadata as a dictionary that JSON can hold, without empty fields and bounds that follow.
@@ -446,15 +447,3 @@ def with_names(value: Any, path: str | Path) -> Any:
     if lines and not lines[-1]:  # the last line ends as the others do
         lines.pop()
     return {**value, "features": {**features, "names": lines}}
-
-
-def _first_problem(error: ValidationError) -> str:
-    first = error.errors()[0]
-    steps = [str(part) for part in first["loc"] if part not in ("integer", "real", "category")]
-    path = ".".join(steps) or "metadata"
-    place = "".join(char if char.isprintable() else repr(char)[1:-1] for char in path)
-    message = first["msg"].removeprefix("Value error, ")
-    value = first.get("input")
-    shown_input = f", found {value!r}" if isinstance(value, (str, int, float)) and len(repr(value)) < 60 else ""
-    more = f" ({error.error_count() - 1} more problems)" if error.error_count() > 1 else ""
-    return f"{place}: {message}{shown_input}{more}. Check with `discreet metadata check FILE`."

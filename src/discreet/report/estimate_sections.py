@@ -20,6 +20,7 @@ from discreet.report.content import (
 from discreet.report.estimates import Coefficient, Fit
 from discreet.report.facts import Facts
 from discreet.report.hybrids import Hybrid, Points
+from discreet.report.posteriors import Sure
 from discreet.report.words import shortened
 
 
@@ -34,6 +35,8 @@ def estimate_sections(facts: Facts) -> Iterator[Section]:
         yield from _hybrid(facts.hybrid, Sentences("hybrid.j2", facts), full)
     if facts.sizes:
         yield Section("sizes", "The best model of every size", tuple(_sizes(facts, tell)))
+    if facts.sure:
+        yield Section("sure", "How sure the columns are", tuple(_sure(facts.sure, tell, full)))
     if facts.sums:
         noise = tell.sums_noise() if full else ""
         yield Section("sums", "The noisy moments", (Paragraph(f"{tell.sums()} {noise}".strip()),))
@@ -161,3 +164,17 @@ def _sizes(facts: Facts, tell: Sentences) -> Iterator[Block]:
     )
     head = Column("Columns", "size"), Column("Against the one above"), *figures("R²", "Interval", "Criterion")
     yield Table("Best models by size", head, tuple(rows))
+
+
+def _sure(told: Sure, tell: Sentences, full: bool) -> Iterator[Block]:
+    yield Paragraph(f"{tell.sure()} {tell.sure_priors()}")
+    chances = tuple(f"If {prior}" for prior in told.priors)
+    columns = table("The chance that each column matters", (Column("Column"), *figures(*chances)), told.columns)
+    yield Picture("chances", tell.sure_title(), tell.sure_note(), True, () if full else (columns,))
+    if full:
+        yield columns
+    yield table("The likeliest models", (Column("Model"), *figures(*chances)), told.models)
+    if full:
+        averaged = [text for prior in chances for text in (prior, f"{told.confidence} interval")]
+        title = "Coefficients in the columns' own units, averaged over all models"
+        yield table(title, (Column("Column"), *figures(*averaged)), told.coefficients)

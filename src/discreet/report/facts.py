@@ -12,6 +12,7 @@ from discreet.report.account import standing
 from discreet.report.estimates import Fit
 from discreet.report.hybrids import Hybrid
 from discreet.report.noise_box import Noise, Step
+from discreet.report.posteriors import Sure, sure
 from discreet.report.price import price
 from discreet.report.promise import Promise, promise
 from discreet.report.sizes import Size, choice_gap, is_choice_proven, sizes
@@ -115,6 +116,7 @@ class Facts:
     is_choice_proven: bool
     choice_gap: float
     sums: Sums | None
+    sure: Sure | None
     columns: tuple[Column, ...]
     n_unlisted: int
     sources: str
@@ -197,6 +199,7 @@ def gather(release: Release, audience: Audience, n_listed: int | None, contact: 
         is_choice_proven=is_choice_proven(release),
         choice_gap=choice_gap(release),
         sums=_sums(release),
+        sure=sure(release),
         columns=columns[:n_listed],
         n_unlisted=len(columns) - len(columns[:n_listed]),
         sources="; ".join(dict.fromkeys(column.source for column in release.public)) or "none",

@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 from discreet.release import PublicColumn, Release
 from discreet.report.vocabulary import CHOSEN_AMONG, REGRESSIONS
-from discreet.report.words import shortened
+from discreet.report.words import count, shortened
 
 Kind = Literal["selection", "fit", "both", "moments"]
 
@@ -89,11 +89,25 @@ def settings(release: Release) -> dict[str, Any]:
     """
     declared_columns: dict[str, Any] = {}
     for name, value in parameters(release).items():
+        if name == "public_moments":
+            value = public_moments(value)
         inner = value if name in ("screen", "select", "fit", "public") and isinstance(value, dict) else None
         declared_columns |= {name: value} if inner is None else {f"{name}: {key}": one for key, one in inner.items()}
     if release.noise.max_false is not None:
         declared_columns.setdefault("max_false", float(f"{release.noise.max_false:.2g}"))
     return declared_columns
+
+
+def public_moments(stated: Any) -> str:
+    """Return in words what was not bought of the columns, and what that supposes; empty where all was bought."""
+    if not isinstance(stated, dict):
+        return ""
+    records, source = stated.get("n_records"), stated.get("source")
+    known = f"from {count(int(records))} public records" if records else "known by design"
+    reason = f" ({source})" if source else ""
+    return (
+        f"of {count(len(stated['labels']))} columns, {known}{reason}; private rows are supposed to have about the same"
+    )
 
 
 def is_of_selection(release: Release) -> bool:
@@ -110,6 +124,9 @@ def is_of_selection(release: Release) -> bool:
     if release.fit is None or kind(release) == "both":
         return release.fit is not None
     fitted = {coefficient.column for coefficient in release.fit.coefficients} - {None}
+    asked = release.request.get("posterior")
+    if isinstance(asked, dict) and asked.get("of") == "bought":  # only a posterior was computed beside the fit
+        return False
     return release.provenance.derived_from is not None and fitted == set(release.selected)
 
 

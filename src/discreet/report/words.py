@@ -98,6 +98,17 @@ def decimal(text: str) -> str:
     return plain if len(plain) <= MOST_DIGITS else text
 
 
+def short(value: float) -> str:
+    """Return a number to three significant digits, its thousands apart, without an exponent unless that is long.
+
+    Examples
+    --------
+    >>> short(15337.3), short(0.05), short(4.0), short(2.5e-12)
+    ('15,300', '0.05', '4', '2.5e-12')
+    """
+    return thousands(decimal(f"{value:.3g}"))
+
+
 def _rounded(value: float, digits: int, rounding: str) -> float:
     if not math.isfinite(value) or value == 0:
         return value

@@ -16,6 +16,7 @@ from discreet.simulation.cached_moments import CachedMoments, ReadMoments
 from discreet.simulation.cached_preparation import cached_preparation
 from discreet.simulation.drawn_tables import DrawnTables
 from discreet.simulation.processes import spread
+from discreet.simulation.public_columns import as_in
 from discreet.simulation.rivals import Rival
 from discreet.simulation.rivals import rivals as rivals_of
 from discreet.simulation.scenario import Scenario
@@ -281,7 +282,7 @@ def expected_selection(
 def _prepared(scenario: Scenario, rival: Rival, epsilon: float) -> Preparation | None:
     try:
         return cached_preparation(
-            rival.at(epsilon).prepare(scenario.draw_metadata, scenario.target, scenario.candidates)
+            as_in(scenario, rival).at(epsilon).prepare(scenario.draw_metadata, scenario.target, scenario.candidates)
         )
     except DiscreetError:  # such as noise that does not fit
         return None

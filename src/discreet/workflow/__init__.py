@@ -7,6 +7,7 @@ if TYPE_CHECKING:
     from discreet.data.engines.sql_identity import database_relatives as database_relatives
     from discreet.data.engines.sql_identity import database_server as database_server
     from discreet.data.metadata import Metadata as Metadata
+    from discreet.data.public_moments import public_moments as public_moments
     from discreet.data.sources import DATABASE_SUFFIXES as DATABASE_SUFFIXES
     from discreet.data.sources import open_table as open_table
     from discreet.ledger import Account as Account
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from discreet.workflow.derive import fit_from as fit_from
     from discreet.workflow.derive import select_from as select_from
     from discreet.workflow.derive import selection_of as selection_of
+    from discreet.workflow.derive import with_posterior as with_posterior
     from discreet.workflow.dry_runs import DryRun as DryRun
     from discreet.workflow.dry_runs import dry_run as dry_run
     from discreet.workflow.expectation import EPSILONS as EPSILONS
@@ -111,6 +113,7 @@ _HOMES = {
     "new_metadata": "discreet.workflow.table_shape",
     "open_public": "discreet.workflow.hybrid",
     "open_table": "discreet.data.sources",
+    "public_moments": "discreet.data.public_moments",
     "price": "discreet.workflow.priced_request",
     "ranges_as_schema": "discreet.parameters.by_method",
     "read_run": "discreet.workflow.run_file",
@@ -125,6 +128,7 @@ _HOMES = {
     "verify": "discreet.workflow.verification",
     "weighted_records": "discreet.workflow.hybrid",
     "write_dummy": "discreet.workflow.table_shape",
+    "with_posterior": "discreet.workflow.derive",
     "write_weighted": "discreet.workflow.hybrid",
 }
 
@@ -185,6 +189,7 @@ __all__ = [
     "token",
     "verify",
     "weighted_records",
+    "with_posterior",
     "write_dummy",
     "write_weighted",
 ]

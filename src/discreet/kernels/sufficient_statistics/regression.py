@@ -10,7 +10,7 @@ from scipy.special import stdtrit
 
 from discreet.kernels.linear_combinations import ends_of_combinations
 from discreet.kernels.sufficient_statistics.cleaning import CleanGram, cleaned
-from discreet.kernels.sufficient_statistics.gram import NoisyGram
+from discreet.kernels.sufficient_statistics.gram import NoisyGram, known_error
 from discreet.kernels.sufficient_statistics.regression_score import Score, gram_noise, intervals
 from discreet.kernels.sufficient_statistics.regression_shrink import Shrunken, shrunken_coefficients
 from discreet.kernels.sufficient_statistics.shares import Relation, Shares
@@ -107,8 +107,9 @@ def noisy_model(
     p = len(columns)
     limits = np.maximum(np.broadcast_to(np.asarray(box, dtype=np.float64), (p,)), 1e-9)
     shrunken = shrunken_coefficients(part, at, groups)
-    sigma2 = _error_variance(part, shrunken, _privacy(part, shrunken))
-    sampling = sigma2 * shrunken.gram * rows_per_unit
+    of_gram = known_error(part, shrunken.coef)
+    sigma2 = _error_variance(part, shrunken, _privacy(part, shrunken) + of_gram)
+    sampling = sigma2 * shrunken.gram * rows_per_unit + of_gram
     estimate = shrunken.coef if level is None or at is None else _leveled(part, at, groups, level)
     return NoisyModel(part, shrunken, sampling, sigma2, limits, np.eye(p), np.zeros(p), limits, estimate)
 
@@ -342,6 +343,7 @@ def _part(
         xty=moments.xty[chosen],
         gram_variance=moments.gram_variance[block],
         xty_variance=moments.xty_variance[chosen],
+        known=None if moments.known is None else moments.known.part(chosen),
         n_rows=max(moments.n_rows, len(chosen) + 1.0),
     )
     place = int(np.flatnonzero(chosen == constant)[0]) if constant is not None and constant in chosen else None

@@ -16,7 +16,7 @@ from discreet.kernels.subsets.best_subsets import search_subsets
 from discreet.kernels.subsets.bits import mask_of
 from discreet.kernels.subsets.perspective import best_model, bounds_of_sizes
 from discreet.kernels.sufficient_statistics.cleaning import CleanGram
-from discreet.kernels.sufficient_statistics.gram import NoisyGram
+from discreet.kernels.sufficient_statistics.gram import NoisyGram, known_error
 from discreet.typing import Bools, Floats
 
 Penalty = Literal["auto", "aic", "bic"] | float
@@ -301,7 +301,7 @@ def _explained(xty: Floats, gram: Floats, variance: Floats, s2: float) -> tuple[
 def _noise_variance(moments: NoisyGram, clean: CleanGram, total: float) -> Floats:
     """Variance of the noise in X'y and of (error of G) b."""
     noise = np.diag(moments.xty_variance).astype(np.float64)
-    if not clean.error.any():
+    if not clean.error.any() and moments.known is None:
         return noise
     inverse = np.linalg.pinv(clean.gram, hermitian=True)
     b = inverse @ moments.xty
@@ -309,6 +309,8 @@ def _noise_variance(moments: NoisyGram, clean: CleanGram, total: float) -> Float
     size = float(square @ clean.gram.diagonal())
     square *= min(1.0, total / size) if size > 0.0 else 1.0  # no more than there is to explain
     b = np.sign(b) * np.sqrt(square)
+    if moments.known is not None:
+        return noise + known_error(moments, b)
     # Entry i is the sum over j of e_ij b_j, and e_ij = e_ji is in entry j too, with b_i.
     shared = clean.error * np.outer(b, b)
     np.fill_diagonal(shared, 0.0)

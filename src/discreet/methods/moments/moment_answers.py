@@ -110,6 +110,7 @@ class MomentAnswers:
             xty=moments.xty[self._places],
             gram_variance=moments.gram_variance[cut],
             xty_variance=moments.xty_variance[self._places],
+            known=None if moments.known is None else moments.known.part(np.array(self._places, dtype=np.intp)),
         )
 
     @cached_property
@@ -297,6 +298,10 @@ class MomentAnswers:
     @property
     def _adjustment(self) -> dict[str, str | None]:
         return {"offset": self.record.offset, "weights": self.record.weights}
+
+    def noisy_sums(self) -> tuple[NoisyGram, CleanGram, tuple[str | None, ...], tuple[int, ...]]:
+        """Return the moments of the model of all candidates, as they are and cleaned, each column's owner and place."""
+        return self._model_moments, self._clean, self._owners, self.places
 
     def gains(self, names: Sequence[str]) -> dict[str, tuple[float, int]]:
         """Return by column of a model what it adds to the fit, in units of chi-squared, and its degrees of freedom.

@@ -429,7 +429,8 @@ class MomentsMethod(SumsParameters, Fitter):
         replaces = relation is NeighboringRelation.REPLACE_ONE
         name: Literal["replace_one", "add_or_remove_one"] = "replace_one" if replaces else "add_or_remove_one"
         public = not sums.noisy_entries.any()
-        shares = coefficient_shares(name) if self.purpose == "coefficients" else selection_shares(name, public)
+        of_slopes = self.purpose == "coefficients" and not public
+        shares = coefficient_shares(name) if of_slopes else selection_shares(name, public)
         shares = shares._replace(rows=COUNT_SHARE if sums.count_is_noisy else 0.0)
         # Homogeneous in the shares, so that dividing by the cost makes it 1; a hair more, for it is a float.
         total = exact(cost(shares, name), "share") * (1 + Fraction(1, 10**12))

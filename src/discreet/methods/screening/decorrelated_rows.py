@@ -41,15 +41,18 @@ class ScoredRows:
         What they enter in: a category, a group.
     ratio : tuple of int
         By what fraction cells are multiplied before they are cut; at least 1.
+    has_products : bool
+        Whether the columns' products are added up: not where they are public.
     """
 
     is_read: Bools
     is_two_valued: Bools
     units: Units
     ratio: tuple[int, int] = (1, 1)
+    has_products: bool = True
 
     @classmethod
-    def of(cls, design: Design, units: Units, saturation: float = 1.0) -> "ScoredRows":
+    def of(cls, design: Design, units: Units, saturation: float = 1.0, has_products: bool = True) -> "ScoredRows":
         """Return the rows of a design, whose candidates enter in these units, saturated at a part of their bounds."""
         unit_of = np.arange(units.n_units) if units.unit_of is None else units.unit_of
         read, two_valued = list[bool](), list[bool]()
@@ -68,6 +71,7 @@ class ScoredRows:
             np.array(two_valued, dtype=np.bool_)[used],
             Units(int((owners != FORCED).sum()), units.n_units, owners),
             (1_000_000, max(round(1_000_000 * saturation), 1)),
+            has_products,
         )
 
     @property
@@ -83,7 +87,7 @@ class ScoredRows:
     def pairs(self) -> tuple[Integers, Integers]:
         """Pairs of columns whose products are added up: a square that is always 1 is not."""
         first, second = np.triu_indices(self.width)
-        unknown = (first != second) | ~self.is_two_valued[first]
+        unknown = ((first != second) | ~self.is_two_valued[first]) & self.has_products
         return first[unknown], second[unknown]
 
     @property
