@@ -127,7 +127,7 @@ class MomentAnswers:
     @property
     def max_false(self) -> float:
         """How often a column enters by default when none of them matters, at most."""
-        return default_max_false(self._moments)
+        return default_max_false(float(self._moments.xty_variance.max(initial=0.0)), self._moments.n_rows)
 
     def penalties(self, penalty: Penalty, units: Bools, max_false: float | None = None) -> Floats:
         """Return what each unit must gain to enter, in units of chi-squared; "auto" keeps to the chance of a false one.

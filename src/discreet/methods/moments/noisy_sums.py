@@ -273,6 +273,11 @@ class NoisySums:
         """Value of the constant column."""
         return CONSTANT if self.is_unit else self.design.constant / GRID
 
+    @property
+    def largest_scale(self) -> float:
+        """What a column is multiplied by, at most, where the moments are read: a constant is made 1."""
+        return max(1.0, 1.0 / self._constant) if self.fit_intercept else 1.0
+
     def _sum_of_weights(self, gram: list[list[int]], n_rows: float) -> float | None:
         """Sum of the squared factors of rows of bounded norm, at least what it can be; with noise where it is not n."""
         if self.design.row_norm is None:
