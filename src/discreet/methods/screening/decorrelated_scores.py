@@ -8,6 +8,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from typing import Any, ClassVar, cast
 
 import numpy as np
@@ -20,6 +21,7 @@ from discreet.data.engine import Table
 from discreet.data.metadata import Metadata, NumericColumn, half_width
 from discreet.errors import InvalidParameterError
 from discreet.kernels.moments.moments import GRID
+from discreet.kernels.rows.decorrelated_rows import BINS, DISTANCES
 from discreet.kernels.rows.decorrelated_scores import Fit, Target
 from discreet.kernels.sufficient_statistics.decorrelation import (
     CUTS,
@@ -41,7 +43,7 @@ from discreet.methods.base.method import Method, Outcome, Preparation, Progress
 from discreet.methods.base.part import Part
 from discreet.methods.base.request_facts import not_protected, rows_progress
 from discreet.methods.base.request_facts import public_columns as columns_record
-from discreet.methods.screening.decorrelated_rows import BINS, DISTANCES, ScoredRows
+from discreet.methods.screening.decorrelated_columns import entering_together, saturated_rows
 from discreet.methods.screening.threshold_choice import AboveThreshold
 from discreet.methods.screening.units import Units
 from discreet.parameters.screening import DECORRELATION_SHARES, FEW_SHARES, PUBLIC_SHARES, DecorrelatedParameters
@@ -118,7 +120,7 @@ class DecorrelatedScreening(DecorrelatedParameters, Method):
         center = self.y_center if isinstance(self.y_center, float) else None
         design = Design.plan(metadata, target, candidates, center)
         units = Units.of(design.candidates, self.forced, self.groups)
-        width = ScoredRows.of(design, units).width
+        width = saturated_rows(design, units)[0].width
         if width > MOST_COLUMNS:
             raise InvalidParameterError(
                 f"decorrelated must have at most {MOST_COLUMNS} columns, a category one a level but the first, but "
@@ -151,11 +153,11 @@ class PreparedScores(Preparation):
         self.method, self.design, self.units, self.metadata = method, design, units, design.metadata
         self.columns, self.target, self.candidates = design.columns, design.target, design.candidates
         self.known = None if method.public_moments is None else KnownColumns.of(method.public_moments, design)
-        self.rows = ScoredRows.of(design, units, self._saturation, has_products=self.known is None)
+        self.rows, self.entering = saturated_rows(design, units, self._saturation, has_products=self.known is None)
         self.width = self.rows.width
         self.budget = _budget(method, self._default_shares)
         self.choice = AboveThreshold(
-            self.rows.units,
+            self.entering,
             self.budget["screening"],
             self._moved * GRID**2,
             GRID**2,
@@ -320,11 +322,11 @@ class PreparedScores(Preparation):
         n_rows, columns, first = self._first_look(table, rng, steps, target)
         first = self._residual_mean(table, rng, steps, target, first, fit_of(columns, first, distance), n_rows)
         cut = _between(CUTS, self._information(n_rows) ** 0.8)
-        plan = decorrelation(columns, first, self.rows.together, distance, cut)
+        plan = decorrelation(columns, first, entering_together(self.entering), distance, cut)
         start = np.zeros(self.width, dtype=np.int64)
         progress_of_rows = rows_progress(progress, table)
         sums = table.map_reduce(
-            self.design, lambda cells: self.rows.scores(cells, target, plan.scoring), start, progress_of_rows
+            self.design, partial(self.rows.scores, target=target, scoring=plan.scoring), start, progress_of_rows
         )
         # A noisy number of rows may be larger than it looks.
         more = 2.0 * math.sqrt(cube_variance(self._n_products, self._scale("gram"))) if self._buys_count else 0.0
@@ -335,7 +337,7 @@ class PreparedScores(Preparation):
         shifted = np.abs(np.clip(sums, -MOST_SCORE, MOST_SCORE) + _steps(plan.shifts * n_rows))
         own = shifted - _steps(DEVIATIONS * (np.sqrt(variances) - math.sqrt(variances.mean())))
         threshold = round((noise.threshold or 0.0) * GRID**2)
-        chosen = self.choice.draw(self.rows.units.scores(np.maximum(own, 0)), threshold, rng)
+        chosen = self.choice.draw(self.entering.scores(np.maximum(own, 0)), threshold, rng)
         names = tuple(self.candidates[place] for place in self.units.columns(chosen))
         return Outcome(names, noise, (*steps, self._screening(noise)))
 
@@ -354,7 +356,7 @@ class PreparedScores(Preparation):
     def _distance(self, table: Table, rng: Source, steps: list[StepRecord], center: int) -> int:
         """Return the noisy median distance of the target from its center, in steps of its grid."""
         start = np.zeros(len(DISTANCES), dtype=np.int64)
-        counts = table.map_reduce(self._target_alone, lambda cells: self.rows.distances(cells, center), start)
+        counts = table.map_reduce(self._target_alone, partial(self.rows.distances, center=center), start)
         distance = int(DISTANCES[noisy_quantile(counts, HALF, *self._law("y_scale", rng))])
         steps.append(self.parts["y_scale"].record(distance / GRID * self.design.bound))
         return distance
@@ -374,7 +376,7 @@ class PreparedScores(Preparation):
         start = np.zeros(1 + self.width + len(first) + self.width + 1, dtype=np.int64)
         if not self.parts.keys() & {"gram", "pilot"}:
             return float(self.metadata.n_rows or 1), self._public_columns, Pilot.none(self.width)
-        sums = table.map_reduce(self.design, lambda cells: self.rows.first_sums(cells, target), start)
+        sums = table.map_reduce(self.design, partial(self.rows.first_sums, target=target), start)
         n_rows, columns = self._columns(sums, rng, steps)
         if "pilot" not in self.parts:
             return n_rows, columns, Pilot.none(self.width)
@@ -418,7 +420,7 @@ class PreparedScores(Preparation):
     ) -> Pilot:
         """Return the pilot with what the mean of its residuals tells."""
         start = np.zeros(1, dtype=np.int64)
-        total = table.map_reduce(self.design, lambda cells: self.rows.residuals(cells, target, fit), start)
+        total = table.map_reduce(self.design, partial(self.rows.residuals, target=target, fit=fit), start)
         scale = self._scale("y_shift")
         noisy = discrete_laplace([int(total[0])], scale * GRID, rng)[0] / GRID
         steps.append(self.parts["y_shift"].record(noisy / n_rows))
