@@ -10,6 +10,7 @@ from discreet.kernels.rows.decorrelated_scores import (
     Scoring,
     Target,
     column_sums,
+    pair_sums,
     residual_sum,
     saturated,
     score_sums,
@@ -84,3 +85,7 @@ class SaturatedRows:
     def scores(self, cells: Cells, target: Target, scoring: Scoring) -> Integers:
         """Return the sums of `score_sums`."""
         return score_sums(self.columns(cells), cells[:, -1].astype(np.int64), target, scoring)
+
+    def pairs_turned(self, cells: Cells, turned: Integers, constants: Integers) -> Integers:
+        """Return the sums of `pair_sums`."""
+        return pair_sums(self.columns(cells), turned, constants)

@@ -28,11 +28,13 @@ from discreet.kernels.sufficient_statistics.decorrelation import (
     Columns,
     Pilot,
     columns_of,
+    contradiction,
     corrected,
     decorrelation,
     fit_of,
     pilot,
     public_columns,
+    whitening,
 )
 from discreet.mechanisms.additive import check_scale, discrete_laplace
 from discreet.mechanisms.cube import check_cube, cube_noise, cube_variance
@@ -75,6 +77,9 @@ MOST_SCORE = 2**61
 
 ENOUGH_FOR_PILOT = 0.6
 """Of the information, where the columns' moments are public: with less a pilot costs more than it tells."""
+
+ENOUGH_FOR_CHECK = 2.0
+"""The same: with less a look at whether rows go with the public moments sees nothing."""
 
 HALF = Fraction(1, 2)
 
@@ -205,6 +210,8 @@ class PreparedScores(Preparation):
         if self.known is not None:
             shares = PUBLIC_SHARES if self._information(self._n_guess) >= ENOUGH_FOR_PILOT else FEW_SHARES
         absent = set() if self.method.y_center == "private" else {"y_median"}
+        can_see = self.width > 1 and self._information(self._n_guess) >= ENOUGH_FOR_CHECK
+        absent |= set() if can_see else {"public_check"}
         absent |= {"gram"} if self.known is not None and not self._buys_count else set()
         return {name: share for name, share in shares.items() if name not in absent}
 
@@ -230,6 +237,7 @@ class PreparedScores(Preparation):
             "y_scale": lambda: self._rank_part("y_scale", len(DISTANCES)),
             "gram": lambda: self._cube_part("gram", self._n_products),
             "pilot": lambda: self._cube_part("pilot", self.width + 1),
+            "public_check": lambda: self._cube_part("public_check", self.width * (self.width - 1) // 2),
             "y_shift": self._shift_part,
         }
         return {name: make() for name, make in makers.items() if name in self.budget}
@@ -320,6 +328,7 @@ class PreparedScores(Preparation):
         distance = self._distance(table, rng, steps, center) if "y_scale" in self.parts else 2
         target = Target(center, max(distance // 2, 1))
         n_rows, columns, first = self._first_look(table, rng, steps, target)
+        self._check_public(table, rng, steps, columns, n_rows)
         first = self._residual_mean(table, rng, steps, target, first, fit_of(columns, first, distance), n_rows)
         cut = _between(CUTS, self._information(n_rows) ** 0.8)
         plan = decorrelation(columns, first, entering_together(self.entering), distance, cut)
@@ -414,6 +423,20 @@ class PreparedScores(Preparation):
         covariance = known.covariance[np.ix_(used, used)] * np.outer(scale, scale)
         n_records = math.inf if known.n_records is None else float(known.n_records)
         return public_columns(means, covariance, known.skewness[used], n_records, self.rows.is_two_valued)
+
+    def _check_public(
+        self, table: Table, rng: Source, steps: list[StepRecord], columns: Columns, n_rows: float
+    ) -> None:
+        """Tell how far the rows' correlations lie from the public ones, in standard deviations."""
+        if "public_check" not in self.parts:
+            return
+        turned, constants = whitening(columns)
+        n_pairs, scale = self.width * (self.width - 1) // 2, self._scale("public_check")
+        work = partial(self.rows.pairs_turned, turned=turned, constants=constants)
+        sums = table.map_reduce(self.design, work, np.zeros(n_pairs, dtype=np.int64))
+        averages = np.array(cube_noise(sums.tolist(), scale * GRID**2, rng), dtype=np.float64) / GRID**2 / n_rows
+        far = contradiction(averages, cube_variance(n_pairs, scale) / n_rows**2, n_rows, columns.n_records)
+        steps.append(self.parts["public_check"].record(round(far, 2)))
 
     def _residual_mean(
         self, table: Table, rng: Source, steps: list[StepRecord], target: Target, first: Pilot, fit: Fit, n_rows: float
