@@ -187,7 +187,7 @@ def false_chances(sizes: Floats, threshold: float, scale: float, absent_weight: 
 
     Shapes: sizes (n, d), returns (n,). Classes are those of `discreet.mechanisms.threshold`.
     """
-    n, d = sizes.shape
+    d = sizes.shape[1]
     # Sorted, those above the threshold come first: both sides run away from it, and are merged by a stable sort.
     distances = np.abs(sizes - threshold)
     order = np.argsort(distances, axis=1, kind="stable")
