@@ -5,11 +5,13 @@ from typing import TYPE_CHECKING
 from discreet import report as reports
 from discreet.cli.console import number
 from discreet.report.chance_words import TELLS_NOTHING, sentences
-from discreet.report.request_facts import public_moments
+from discreet.report.request_facts import is_contradicted, public_moments
 from discreet.report.words import count
 
 if TYPE_CHECKING:
     from discreet.release import NoiseRecord, Release
+
+CONTRADICTION = "BEWARE: a private look at the rows speaks against these public products. Ask without them."
 
 SCREENINGS = ("canonical_lipschitz", "one_shot", "peeling")
 """Mechanisms that do not choose among models."""
@@ -31,6 +33,7 @@ def summary(release: "Release") -> str:
         lines += [f"  {text}" for text in sentences(release)]
         known = public_moments(release.request["parameters"].get("public_moments"))
         lines += [f"  products of the columns: {known}"] if known else []
+        lines += [f"  {CONTRADICTION}"] if is_contradicted(release) else []
     if release.hybrid is not None:
         lines += estimated(release)
     if release.fit is not None:
