@@ -104,3 +104,14 @@ def test_no_row_is_longer_than_the_longest_length() -> None:
     assert choices == sorted(choices)
     assert (parts_of(turn, x, choices[-1]) == 1.0).all()
     assert (parts_of(turn, x, choices[0]) < 1.0).any()
+
+
+def test_slopes_that_sampling_hides_are_not_shrunk_without_noise() -> None:
+    """Standard errors are larger than the slopes, so that a narrow prior is likely; noise is small beside them."""
+    for seed in range(4):
+        cells = narrow_cells(600, generator(300 + seed), LOGISTIC)
+        x, y = natural(cells, LOGISTIC)
+        wald = sm.GLM(y, x, family=MODELS["logistic"]).fit()
+        assert wald.bse[1:].min() > 2.0
+        fit, _ = fitted(Problem(LOGISTIC, 4, (), 40.0, True, len(cells)), cells, generator(400 + seed))
+        assert np.abs((fit.coef - wald.params) / wald.bse).max() < 0.5
