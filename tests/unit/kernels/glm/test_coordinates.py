@@ -107,11 +107,12 @@ def test_no_row_is_longer_than_the_longest_length() -> None:
 
 
 def test_slopes_that_sampling_hides_are_not_shrunk_without_noise() -> None:
-    """Standard errors are larger than the slopes, so that a narrow prior is likely; noise is small beside them."""
+    """No slope has an effect, so that a narrow prior is likely; noise is small beside what sampling makes of them."""
     for seed in range(4):
-        cells = narrow_cells(600, generator(300 + seed), LOGISTIC)
+        rng = generator(300 + seed)
+        cells = narrow_cells(2_000, rng, LOGISTIC)
+        cells[:, -1] = np.where(rng.random(len(cells)) < 0.4, GRID, -GRID)
         x, y = natural(cells, LOGISTIC)
         wald = sm.GLM(y, x, family=MODELS["logistic"]).fit()
-        assert wald.bse[1:].min() > 2.0
-        fit, _ = fitted(Problem(LOGISTIC, 4, (), 40.0, True, len(cells)), cells, generator(400 + seed))
+        fit, _ = fitted(Problem(LOGISTIC, 4, (), 25.0, True, len(cells)), cells, generator(400 + seed))
         assert np.abs((fit.coef - wald.params) / wald.bse).max() < 0.5
