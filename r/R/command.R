@@ -121,7 +121,7 @@ finish_interrupted <- function(child, output, bar, seconds = 15) {
   end_child(child)
 }
 
-end_child <- function(child) if (child$is_alive()) child$kill_tree()
+end_child <- function(child) if (child$is_alive()) child$kill_tree(close_connections = FALSE)
 
 progress_bar <- function() {
   bar <- NULL

@@ -13,7 +13,7 @@ drawn <- function(plot_it) {
 }
 
 test_that("a fit is read as regressions are", {
-  expect_named(coef(fit), c("(Intercept)", "age", "site: south", "site: west"))
+  expect_named(coef(fit), c("(Intercept)", "age", "site=south", "site=west"))
   expect_equal(unname(coef(fit)["age"]), 0.2, tolerance = 0.3)
   limits <- confint(fit)
   expect_equal(colnames(limits), c("2.5 %", "97.5 %"))
@@ -26,7 +26,7 @@ test_that("a fit is read as regressions are", {
   shown <- utils::capture.output(print(summary(fit)))
   expect_match(paste(shown, collapse = "\n"), "Estimate +Std. Error +2.5 % +97.5 % +Privacy")
   expect_false(any(grepl("Pr\\(|p-value|\\*\\*", shown)))
-  expect_match(shown, "Guarantee: epsilon 50, delta 1e-04, replace_one, per person", all = FALSE)
+  expect_match(shown, "Guarantee: epsilon 50, delta 0.0001, replace_one, per person", all = FALSE)
 })
 
 test_that("predictions are those of the coefficients, and new data are no argument of a process", {
@@ -38,7 +38,7 @@ test_that("predictions are those of the coefficients, and new data are no argume
   earlier <- options(discreet.command = script)
   on.exit(options(earlier))
   new <- data.frame(age = c(31, 61), site = factor(c("north", "west")), row.names = c("a", "b"))
-  expected <- coef(fit)["(Intercept)"] + coef(fit)["age"] * new$age + c(0, coef(fit)["site: west"])
+  expected <- coef(fit)["(Intercept)"] + coef(fit)["age"] * new$age + c(0, coef(fit)["site=west"])
   expect_equal(predict(fit, new), c(a = expected[[1]], b = expected[[2]]))
   both <- predict(fit, new, interval = "confidence", level = 0.9)
   expect_equal(dim(both), c(2L, 3L))
