@@ -69,6 +69,7 @@ run_command <- function(arguments, quiet = FALSE) {
   if (code != 0L) {
     problem <- command_error(words, code)
     problem$output <- output$text
+    if (code == 7L) problem$request <- waiting_request(output$text)
     stop(problem)
   }
   if (interrupted) warning("Interrupted: this is what there was by then.", call. = FALSE)
@@ -112,6 +113,9 @@ drain <- function(child, output, bar, milliseconds) {
   }
   nzchar(text) || nzchar(words)
 }
+
+# The request that has no outcome yet, for dp_remote_release().
+waiting_request <- function(text) tryCatch(jsonlite::fromJSON(text)$id, error = function(e) trimws(text))
 
 # The command holds an interrupt back while it writes a step of the ledger, so it is given time before it is killed.
 finish_interrupted <- function(child, output, bar, seconds = 15) {

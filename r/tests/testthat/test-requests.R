@@ -66,7 +66,7 @@ test_that("an interrupt kills the command and removes the file", {
   skip_on_os("windows")
   notes <- tempfile()
   dir.create(notes)
-  command <- noting_command(notes, before = "sleep 60")
+  command <- noting_command(notes, before = "exec sleep 60")
   ledger <- granted()
   code <- bquote({
     .libPaths(.(.libPaths()))
