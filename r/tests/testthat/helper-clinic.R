@@ -48,3 +48,9 @@ noting_command <- function(notes, before = "") {
 }
 
 folders_left <- function() list.files(tempdir(), pattern = "^discreet-[0-9a-f]+$")
+
+types_in <- function(path) {
+  connection <- RSQLite::dbConnect(RSQLite::SQLite(), path)
+  on.exit(RSQLite::dbDisconnect(connection))
+  list(types = RSQLite::dbGetQuery(connection, "PRAGMA table_info(data_frame)")$type, rows = RSQLite::dbReadTable(connection, "data_frame"))
+}

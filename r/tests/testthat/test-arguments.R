@@ -21,6 +21,7 @@ test_that("a formula says target, columns, constant, offset and exposure", {
   public <- list(value = list(columns = list(y = 1, a = 2, b = 3)))
   expect_equal(read_formula(y ~ ., public)$columns, c("a", "b"))
   expect_equal(read_formula(y ~ . + offset(b), public)$columns, "a")
+  expect_equal(read_formula(y ~ ., is_default = TRUE)$columns, character()) # of the command, also where a service has the metadata
 })
 
 test_that("a formula of something else is refused", {

@@ -100,6 +100,10 @@ test_that("steps run as one, a dry run spends nothing, and a fit from moments is
   dry <- dp_run(steps, people(), metadata, ledger = ledger, dry_run = TRUE, quiet = TRUE)
   expect_s3_class(dry, "discreet_dry_run")
   expect_output(print(dry), "No data were opened and nothing was spent")
+  written <- private_folder()
+  on.exit(remove_folder(written))
+  asking(written, people(), metadata, dry_run = TRUE)
+  expect_equal(nrow(types_in(file.path(written, "data.frame.sqlite"))$rows), 0L) # of the frame its header alone
   expect_equal(spent(ledger), 0)
   run <- dp_run(steps, people(), metadata, ledger = ledger, quiet = TRUE)
   expect_equal(c(run$method, spent(ledger)), c("run", "4"))
