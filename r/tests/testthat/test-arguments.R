@@ -29,3 +29,15 @@ test_that("a formula of something else is refused", {
     expect_error(read_formula(formula), class = "discreet_error_usage")
   }
 })
+
+test_that("families are named as R names them, too", {
+  expect_equal(vapply(list(gaussian, binomial(), "poisson", "logistic"), family_name, ""), c("linear", "logistic", "poisson", "logistic"))
+  expect_error(family_name(2), class = "discreet_error_usage")
+})
+
+test_that("what cannot be an argument is refused before anything is asked", {
+  expect_error(words_of(list(2)), "needs a name", class = "discreet_error_usage")
+  expect_error(words_of(list(a = NA_real_)), "without NA", class = "discreet_error_usage")
+  expect_error(file_word(c("a", "b"), "The plan"), "The plan must be the path of one file", class = "discreet_error_usage")
+  expect_error(asked_columns(y ~ a, "y", NULL, NULL), "leave one out", class = "discreet_error_usage")
+})

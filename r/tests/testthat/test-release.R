@@ -111,3 +111,16 @@ test_that("whether intervals hold after a selection is said as the report says i
   text <- unclass(dp_report(fit, audience = "participant"))
   expect_match(text, "visits")
 })
+
+test_that("a report is a text or a file", {
+  file <- tempfile(fileext = ".html")
+  expect_equal(dp_report(fit, file, audience = "analyst"), file)
+  expect_match(paste(readLines(file), collapse = "\n"), "<html")
+  expect_output(print(dp_report(moments, format = "markdown")), "visits")
+})
+
+test_that("what is no release cannot be reported, saved or fitted", {
+  expect_error(dp_report(list()), "A release must be one", class = "discreet_error_usage")
+  expect_error(dp_save(1, tempfile()), "can be saved", class = "discreet_error_usage")
+  expect_error(new_release(list(text = "{}", value = list())), "not a release", class = "discreet_error_verification")
+})

@@ -101,9 +101,9 @@ test_that("steps run as one, a dry run spends nothing, and a fit from moments is
   expect_s3_class(dry, "discreet_dry_run")
   expect_output(print(dry), "No data were opened and nothing was spent")
   written <- private_folder()
-  on.exit(remove_folder(written))
   asking(written, people(), metadata, dry_run = TRUE)
   expect_equal(nrow(types_in(file.path(written, "data.frame.sqlite"))$rows), 0L) # of the frame its header alone
+  remove_folder(written)
   expect_equal(spent(ledger), 0)
   run <- dp_run(steps, people(), metadata, ledger = ledger, quiet = TRUE)
   expect_equal(c(run$method, spent(ledger)), c("run", "4"))
