@@ -132,7 +132,9 @@ def question(
         raise InvalidParameterError(
             "--selective-inference is for a linear fit --from noisy moments. Leave it out, or write a plan."
         )
-    return FitAsked(response, names(columns), earlier, from_, family, {**parameters, **solved}, selective_inference, posterior)
+    return FitAsked(
+        response, names(columns), earlier, from_, family, {**parameters, **solved}, selective_inference, posterior
+    )
 
 
 @sharing(question)

@@ -83,7 +83,10 @@ def _posterior(release: "Release") -> list[str]:
         return []
     widest = max(len(row[0]) for row in told.columns)
     head = f"  {'chance that it matters':<{widest}}"
-    rows = [f"  {name:<{len(head) - 2}}" + "".join(f"  {chance:>8}" for chance in chances) for name, *chances in told.columns]
+    rows = [
+        f"  {name:<{len(head) - 2}}" + "".join(f"  {chance:>8}" for chance in chances)
+        for name, *chances in told.columns
+    ]
     best = " and ".join(f"{chance} ({name})" for chance, name in zip(told.best_chances, told.names, strict=True))
     error = f"; by a sampler, standard error {told.sampling_error} at most" if told.sampling_error else ""
     priors = "; ".join(f"{name}: {words} expected" for name, words in zip(told.names, told.priors, strict=True))

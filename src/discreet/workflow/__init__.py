@@ -184,8 +184,8 @@ __all__ = [
     "token",
     "verify",
     "weighted_records",
-    "write_dummy",
     "with_posterior",
+    "write_dummy",
     "write_weighted",
 ]
 

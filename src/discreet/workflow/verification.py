@@ -81,7 +81,12 @@ def _check_derived(ledger: Ledger, path: str, release: Release) -> int:
     parent = parent.model_copy(update={"provenance": origin})
     try:
         same = _same(recomputed(parent, release).model_dump(mode="json"), release.model_dump(mode="json"))
-    except (InvalidParameterError, KeyError, TypeError, ValueError):  # its request was changed to something that cannot be asked
+    except (
+        InvalidParameterError,
+        KeyError,
+        TypeError,
+        ValueError,
+    ):  # its request was changed to something that cannot be asked
         same = False
     if not same:
         raise VerificationError(
