@@ -664,6 +664,11 @@ class Release(_Record):
         slopes = [slope for slope in slopes if slope.column is not None]
         return bool(slopes) and all(self._tells_nothing(slope) for slope in slopes)
 
+    @property
+    def is_bought_in_parts(self) -> bool:
+        """Whether this is what parts were pooled to, and nothing that was computed from it."""
+        return self.pooled is not None and self.fit is None and self.model_posterior is None
+
     def _tells_nothing(self, slope: CoefficientRecord) -> bool:
         if slope.uninformative or self.fit is None or self.fit.family != "linear":
             return slope.uninformative

@@ -5,6 +5,7 @@ parts are pooled, weighted by the precision of their noise. The same call goes o
 that the ledger has answered before costs nothing.
 """
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -184,7 +185,7 @@ def pay_as_you_go(
     earlier: Sequence[Release] = (),
     rng: Source | None = None,
     progress: Progress | None = None,
-    kept: Callable[[Release], None] | None = None,
+    kept: Callable[[Release], object] | None = None,
 ) -> Release:
     """Buy parts until the chance that is asked for or the ceiling is reached, and return them pooled.
 
@@ -218,7 +219,7 @@ def pay_as_you_go(
 
     Notes
     -----
-    Claim: ``pay_as_you_go.privacy.md``.
+    Claim: ``paid_parts.privacy.md``.
     """
     _check(method, table, target, candidates)
     bought, costs = list(earlier), [Cost.of_release(part) for part in earlier]
@@ -298,7 +299,7 @@ def _moments(release: Release) -> MomentsRecord:
 def pool(parts: Sequence[Release], terms: Terms) -> Release:
     """Return parts of the same sums as one release: post-processing of all of them.
 
-    Its guarantee is that of the ceiling, which holds whenever the parts stop. Claim: ``pay_as_you_go.privacy.md``.
+    Its guarantee is that of the ceiling, which holds whenever the parts stop. Claim: ``paid_parts.privacy.md``.
     """
     records = [_moments(part) for part in parts]
     entries = [part.provenance.ledger.entry for part in parts if part.provenance.ledger is not None]
@@ -384,7 +385,7 @@ def _steps(part: Release) -> tuple[StepRecord, ...]:
 
 
 def _claims(parts: Sequence[Release]) -> tuple[ClaimRecord, ...]:
-    own = of_function("discreet.workflow.pay_as_you_go.pay_as_you_go")
+    own = of_function("discreet.workflow.paid_parts.pay_as_you_go")
     records = {claim.claim: claim for part in parts for claim in part.claims}
     records |= {claim.path: ClaimRecord(claim=claim.path, status=claim.status, read_by=claim.readers) for claim in own}
     return tuple(records[name] for name in sorted(records))
@@ -402,7 +403,7 @@ def _fixed(costs: Sequence[Cost], terms: Terms) -> float:
     """The epsilon of one release with as little noise."""
     if terms.delta > 0:
         return epsilon_for(sum((cost.rho for cost in costs), Fraction(0)), exact_delta(terms.delta))
-    return float(sum((cost.epsilon**2 for cost in costs), Fraction(0))) ** 0.5
+    return math.sqrt(sum((cost.epsilon**2 for cost in costs), Fraction(0)))
 
 
 def parts_of(release: Release, ledger: Ledger | None) -> tuple[Release, ...]:
