@@ -137,6 +137,29 @@ def test_a_free_fit_of_what_was_selected_has_intervals_that_hold(granted):
         fit_from(older, selective_inference="fission")
 
 
+def test_how_sure_columns_are_is_free_and_verifies(granted):
+    """Of noisy moments, under two priors; the report has it, and the ledger knows the parent."""
+    assert granted.select("--yes", method="moments", epsilon=2, delta=1e-4, out="moments.json").code == 0
+    spent = granted.run("budget", "show", "clinic", "--ledger", granted.ledger).out
+    done = granted.run("fit", "--from", "moments.json", "--posterior", "--out", "sure.json")
+    assert "chance that it matters     broad    sparse" in done.out
+    assert granted.run("budget", "show", "clinic", "--ledger", granted.ledger).out == spent
+    bought, sure = Release.read("moments.json"), Release.read("sure.json")
+    assert sure.model_posterior == bought.posterior()
+    assert "How sure" in granted.run("report", "sure.json").out
+    page = granted.run("report", "sure.json", "--audience", "analyst", "--format", "html").out
+    assert "Chance that the column matters" in page
+    words = "--columns age --posterior --confidence 0.8 --out few.json --json"
+    told = json.loads(granted.run("fit", "--from", "moments.json", *words.split()).out)["model_posterior"]
+    assert (told["confidence"], len(told["priors"])) == (0.8, 2)
+    files = [str(granted.folder / name) for name in ("moments.json", "sure.json", "few.json")]
+    assert granted.run("budget", "verify", *files, "--ledger", granted.ledger).code == 0
+    changed = sure.model_copy(update={"model_posterior": bought.posterior(0.5)})
+    changed.save(granted.folder / "changed.json")
+    assert granted.run("budget", "verify", "changed.json", "--ledger", granted.ledger).code != 0
+    assert "give --from RELEASE" in granted.run("fit", "--posterior").refused(2)
+
+
 def test_a_release_shows_what_it_was_charged_in_rho(place):
     """Under zcdp the release holds its own rho, that of the account, and the delta at which the cap converts."""
     place.run(

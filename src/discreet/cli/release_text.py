@@ -41,6 +41,7 @@ def summary(release: "Release") -> str:
         lines += [f"  {TELLS_NOTHING}"] if release.intervals_tell_nothing else []
         lines += _after_selection(release)
     lines += _posterior(release)
+    lines += _parts(release)
     promise = release.guarantee
     if promise is None:
         lines.append("  NOT PRIVATE: no guarantee, for study. It must not leave.")
@@ -50,7 +51,7 @@ def summary(release: "Release") -> str:
             f"per {promise.unit}"
         )
     charge = release.provenance.ledger
-    if release.provenance.derived_from is not None:
+    if release.provenance.derived_from is not None and not release.is_bought_in_parts:
         lines.append("  computed from an earlier release, without the rows: nothing further was spent")
     elif charge is not None:
         spent = f"{number(charge.epsilon_spent)} of {number(charge.epsilon_cap)}"
@@ -78,6 +79,13 @@ def _after_selection(release: "Release") -> list[str]:
     if reports.is_of_selection(release):
         return ["  the same rows selected: nothing guarantees the level of these intervals"]
     return []
+
+
+def _parts(release: "Release") -> list[str]:
+    """What was spent part by part."""
+    from discreet.report.posteriors import parts  # where it is needed alone
+
+    return [f"  {text}" for text in parts(release)]
 
 
 def _posterior(release: "Release") -> list[str]:

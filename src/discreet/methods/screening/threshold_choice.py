@@ -33,8 +33,6 @@ MOST_DRAWN = 20_000
 N_DRAWN, MOST_NUMBERS, SEED = 4000, 4_000_000, 20
 """Tables without an effect that are drawn, from a seed: the threshold is a public number, the same every time."""
 
-CLOSE = 1e-6
-"""Share of a threshold by which the one that is computed from drawn tables may be too high."""
 
 LARGEST = 2.0**31
 """Of a threshold, in rows: with it all sums of scores fit in 64 bits."""
@@ -165,7 +163,7 @@ def threshold_of(d: int, scale: float, sd: float, absent_weight: int, max_false:
         return bound
     tables = _Tables.of(_sizes_of_no_effect(d) * sd, scale, absent_weight)
     low, high = 0.0, bound
-    while high - low > CLOSE * high:
+    for _ in range(40):
         middle = (low + high) / 2.0
         low, high = (middle, high) if tables.are_wrong_more_often(middle, max_false) else (low, middle)
     return high
