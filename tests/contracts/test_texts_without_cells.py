@@ -62,12 +62,14 @@ ONE_BY_ONE = {
     "data/engines/sql_catalog.py": "listed requested: names of tables that the role may read, and the one asked for",
     "data/engines/sql_session.py": "reason: words of the code, chosen by those of the library",
     "data/halves.py": "counted size: a public number of rows or of units, and what it is called",
+    "discreet_service/worker/loop.py": "machine_mb memory_mb requests_per_slot: settings, and the machine's memory",
     "data/header.py": "missing more problem shown_type: a storage type without what is inside, a name that differs in "
     "case alone, and names of declared columns and how many they are",
     "data/long_table.py": "complaint: what data/storage_types.py says",
     "data/score_design.py": "level shown y_bound y_center: parameters, and declared levels",
     "data/sources.py": "endings lack: words of the code",
     "data/storage_types.py": "problem: declared levels, and a storage type without what is inside",
+    "methods/base/known_columns.py": "label labels missing: names of columns and levels, declared public with their moments",
     "methods/registry.py": "meant: a name of a method",
     "kernels/public_records/m_estimates.py": "_called array2string expected shape: a contrast's own name, shapes, "
     "and parameters at "
@@ -91,10 +93,11 @@ ONE_BY_ONE = {
     "methods/public_records/public_subset.py": "most: number of public points",
     "methods/base/request_facts.py": "reference reference_name size: declared bounds and parameters, and what they are "
     "called",
-    "methods/screening/decorrelated_scores.py": "width: number of columns, by public levels",
+    "methods/screening/decorrelated_scores.py": "shares unknown why width: names of parameters, words of the code, and the "
+    "number of columns, by public levels",
     "methods/screening/screener.py": "advice: words of the code",
     "methods/select_then_fit.py": "first fitting misplaced selection_method set shown: names and values of parameters",
-    "methods/moments/moments_selection.py": "stated: declared moments",
+    "methods/moments/moments_selection.py": "private stated: names of declared columns, and declared moments",
     "methods/subset_selection/tuning.py": "named total: shares of epsilon",
     "workflow/delivery.py": "error: for the log that the owner of the rows asked for, and nobody else",
 }
