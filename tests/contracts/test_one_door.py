@@ -31,7 +31,8 @@ SEEDED = (
     "workflow/installation.py",
     "mechanisms/rng.py",
 )
-"""Simulations on public facts, a threshold from them, made-up tables that compiled code is made ready by; `random_state` of an estimator whose release has no guarantee."""
+"""Simulations on public facts, a threshold from them, made-up tables that compiled code is made ready by;
+`random_state` of an estimator whose release has no guarantee."""
 PASSED_ON = (*SEEDED, "workflow/expectation_figures.py", "workflow/expectation_stages.py")
 """Who may speak of a seed: a plan's too."""
 

@@ -69,7 +69,7 @@ ONE_BY_ONE = {
     "data/score_design.py": "level shown y_bound y_center: parameters, and declared levels",
     "data/sources.py": "endings lack: words of the code",
     "data/storage_types.py": "problem: declared levels, and a storage type without what is inside",
-    "methods/base/known_columns.py": "label labels missing: names of columns and levels, declared public with their moments",
+    "methods/base/known_columns.py": "label labels missing: names of columns and levels with declared moments",
     "methods/registry.py": "meant: a name of a method",
     "kernels/public_records/m_estimates.py": "_called array2string expected shape: a contrast's own name, shapes, "
     "and parameters at "
@@ -93,8 +93,8 @@ ONE_BY_ONE = {
     "methods/public_records/public_subset.py": "most: number of public points",
     "methods/base/request_facts.py": "reference reference_name size: declared bounds and parameters, and what they are "
     "called",
-    "methods/screening/decorrelated_scores.py": "shares unknown why width: names of parameters, words of the code, and the "
-    "number of columns, by public levels",
+    "methods/screening/decorrelated_scores.py": "shares unknown why width: names of parameters, words of the code, and "
+    "the number of columns, by public levels",
     "methods/screening/screener.py": "advice: words of the code",
     "methods/select_then_fit.py": "first fitting misplaced selection_method set shown: names and values of parameters",
     "methods/moments/moments_selection.py": "private stated: names of declared columns, and declared moments",
