@@ -305,12 +305,15 @@ class NoisySums:
         return labels
 
 
-def pooled(records: Sequence[MomentsRecord], weights: Sequence[float]) -> MomentsRecord:
-    """Return the weighted means of the same moments, drawn several times; weights add up to 1.
+def pooled(records: Sequence[MomentsRecord]) -> MomentsRecord:
+    """Return the means of the same moments, drawn several times, weighted by the precision of each draw's noise.
 
-    Gaussian noise of precisions that are as the weights is then as small as that of one draw at the cost of all.
+    Gaussian noise is then as small as that of one draw at the cost of all; that of draws for pure epsilon is larger, as
+    its precision goes with the square of epsilon.
     """
     first = records[0]
+    precisions = [1.0 / max(record.xty_variance[0], 1e-300) for record in records]
+    weights = [precision / sum(precisions) for precision in precisions]
 
     def mean(values: Sequence[Any]) -> Any:
         """Of whole numbers or tuples of them."""
