@@ -4,6 +4,7 @@ Every field is a public fact, or comes out of a mechanism whose event is recorde
 """
 
 import hashlib
+import importlib
 import json
 import math
 from pathlib import Path
@@ -14,6 +15,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 from discreet.accounting.neighbors import NeighboringRelation
 from discreet.errors import VerificationError
 from discreet.files import read_text, write_whole
+from discreet.release_views import ReleaseViews
 
 SCHEMA: Literal["discreet/release@1"] = "discreet/release@1"
 
@@ -63,6 +65,12 @@ class NoiseRecord(_Record):
         exclude_if=lambda value: value is None,
         description="what each column adds to a model's score, same unit",
     )
+    max_false: float | None = Field(
+        default=None,
+        gt=0,
+        exclude_if=lambda value: value is None,
+        description="chance of a false column that the penalty is set for, where no column goes with the target",
+    )
     threshold: float | None = Field(
         default=None,
         ge=0,
@@ -81,6 +89,9 @@ class PublicColumn(_Record):
     upper: float | None = None
     levels: tuple[str, ...] | None = None
     source: str
+    description: str | None = Field(
+        default=None, exclude_if=lambda value: value is None, description="what the column is, as declared"
+    )
     derived: str | None = Field(
         default=None, exclude_if=lambda value: value is None, description="computed from other columns of the row"
     )
@@ -405,6 +416,88 @@ class SizeRecord(_Record):
     )
 
 
+Chance = Annotated[float, Field(ge=0, le=1)]
+
+
+class ColumnChance(_Record):
+    """How likely it is that a column matters, given the others."""
+
+    column: str
+    chance: Chance
+
+
+class ModelChance(_Record):
+    """How likely it is that just these columns matter."""
+
+    columns: tuple[str, ...]
+    chance: Chance
+
+
+class AveragedCoefficient(_Record):
+    """A coefficient in the column's own unit, averaged over all models: zero in those without the column."""
+
+    name: str
+    column: str
+    level: str | None = Field(default=None, description="of a category, against the level that has none")
+    estimate: Finite
+    low: Finite
+    high: Finite
+
+
+class PriorPosterior(_Record):
+    """The posterior under one prior."""
+
+    prior: Literal["broad", "sparse"]
+    scales: tuple[Positive, ...] = Field(
+        description="standard deviations of effects before the release, each as likely, one for all columns; 1 is the "
+        "effect that one row would tell with a standard error of 1"
+    )
+    share: tuple[float, float] = Field(description="a, b: the share of columns that matter is Beta(a, b)")
+    columns: tuple[ColumnChance, ...]
+    models: tuple[ModelChance, ...] = Field(description="the likeliest first")
+    coefficients: tuple[AveragedCoefficient, ...]
+    sampling_error: Variance | None = Field(
+        default=None, description="largest standard error of a chance, by the sampler; None where it is exact"
+    )
+
+
+class PosteriorRecord(_Record):
+    """How sure columns and models are, from released numbers alone."""
+
+    family: Family
+    confidence: float = Field(gt=0, lt=1, description="probability of the intervals")
+    priors: tuple[PriorPosterior, ...] = Field(min_length=1)
+
+
+class PartRecord(_Record):
+    """One of several releases whose noisy moments were pooled."""
+
+    entry: int | None = Field(default=None, ge=1, description="of the ledger; None where it was not charged")
+    sha256: str = Field(description="digest of the release")
+    epsilon: float = Field(gt=0, description="nats, of this part alone")
+    delta: float = Field(ge=0, lt=1)
+    rho: float = Field(gt=0)
+    certainty: Chance = Field(description="what was reached with this part and those before")
+
+
+class PooledRecord(_Record):
+    """Moments that were bought part by part, until they were sure enough or a ceiling was reached."""
+
+    until: Annotated[float, Field(gt=0, lt=1)]
+    of: Literal["model", "columns"] = Field(
+        description="whose chance was to reach `until`: the likeliest model's, or "
+        "of each column that it matters or that it does not"
+    )
+    prior: Literal["broad", "sparse"]
+    at_most: float = Field(gt=0, description="the ceiling on epsilon, at the guarantee's delta")
+    accounting: Literal["basic", "zcdp"] = Field(description="what of the parts adds up below the ceiling")
+    reached: bool
+    epsilon_spent: float = Field(gt=0, description="of all parts; at the guarantee's delta, where rho adds up")
+    rho_spent: float = Field(gt=0)
+    fixed_epsilon: float = Field(gt=0, description="of one release with as little noise, were it known beforehand")
+    parts: tuple[PartRecord, ...] = Field(min_length=1)
+
+
 class PointsRecord(_Record):
     """Public points with the weights that private rows gave them: a weighted public table for any software."""
 
@@ -501,6 +594,9 @@ class Provenance(_Record):
     discreet: str
     python: str
     dataset: str
+    description: str | None = Field(
+        default=None, exclude_if=lambda value: value is None, description="what the table is, as declared"
+    )
     metadata_sha256: str
     request_sha256: str
     data: str = Field(description="name of the source, without its folder")
@@ -517,7 +613,7 @@ class Provenance(_Record):
     )
 
 
-class Release(_Record):
+class Release(ReleaseViews, _Record):
     """The outcome of one private computation.
 
     Parameters
@@ -542,6 +638,10 @@ class Release(_Record):
         Weighted public points.
     chance : ChanceRecord or None
         What chance gives in the place of the selection.
+    model_posterior : PosteriorRecord or None
+        How sure columns and models are, where it was asked.
+    pooled : PooledRecord or None
+        What was spent part by part, where the moments are of several releases.
     claims : tuple of ClaimRecord
         The proofs that the guarantee rests on, all the way down, as they shipped with the version that made it.
 
@@ -564,6 +664,8 @@ class Release(_Record):
     by_size: tuple[SizeRecord, ...] = ()
     hybrid: HybridRecord | None = None
     chance: ChanceRecord | None = Field(default=None, exclude_if=_absent)
+    model_posterior: PosteriorRecord | None = Field(default=None, exclude_if=_absent)
+    pooled: PooledRecord | None = Field(default=None, exclude_if=_absent)
     claims: tuple[ClaimRecord, ...] = ()
     public: tuple[PublicColumn, ...]
     not_protected: tuple[str, ...]
@@ -586,6 +688,11 @@ class Release(_Record):
         slopes = [slope for slope in slopes if slope.column is not None]
         return bool(slopes) and all(self._tells_nothing(slope) for slope in slopes)
 
+    @property
+    def is_bought_in_parts(self) -> bool:
+        """Whether this is what parts were pooled to, and nothing that was computed from it."""
+        return self.pooled is not None and self.fit is None and self.model_posterior is None
+
     def _tells_nothing(self, slope: CoefficientRecord) -> bool:
         if slope.uninformative or self.fit is None or self.fit.family != "linear":
             return slope.uninformative
@@ -599,6 +706,29 @@ class Release(_Record):
         most = (target.upper - target.lower) / width if width > 0.0 else math.inf
         low, high = slope.interval
         return low <= -most and high >= most
+
+    def posterior(self, confidence: float = 0.95) -> PosteriorRecord:
+        """Return how sure columns and models are, from this release alone; nothing is spent.
+
+        Parameters
+        ----------
+        confidence : float
+            Probability of the coefficients' intervals.
+
+        Returns
+        -------
+        PosteriorRecord
+            Under two priors: the chance of each column, the likeliest models, averaged coefficients.
+
+        Raises
+        ------
+        InvalidParameterError
+            When the release has neither noisy moments nor a logistic or Poisson fit with intervals.
+        """
+        # Methods stand above a release, and this is a shorthand for theirs: it is looked up when it is asked for.
+        home = importlib.import_module("discreet.methods.answers.posterior")
+        found: PosteriorRecord = home.posterior_of(self, confidence)
+        return found
 
     def to_json(self) -> str:
         """Return the release as JSON text, keys in a fixed order.

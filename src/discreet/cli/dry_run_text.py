@@ -53,6 +53,8 @@ def show_dry_run(record: Mapping[str, Any], json_: bool, expected: "Sequence[Twi
         lines.append("  in parts     one half of what the moments tell selects, the other is fitted: width x 1.4")
     elif parameters.get("selective_inference") == "none" and "fit" in parameters:
         lines.append("  all rows     select and are fitted: nothing guarantees the level of the intervals")
+    if noise.max_false is not None:
+        lines.append(f"  false column chance {number(noise.max_false)} at most where no column goes with the target")
     if noise.threshold is not None:
         lines.append(f"  threshold    a score of {count(math.ceil(noise.threshold))}; a row adds 1 at most")
     if record["method"] == "sis" and noise.mechanism != "threshold":

@@ -18,6 +18,7 @@ from discreet.cli.options import (
     Of,
     Out,
     Quiet,
+    Stated,
     Targets,
     Witness,
     Yes,
@@ -39,10 +40,14 @@ Example:
     --columns lncoins,physlm,disea --epsilon 1 --delta 1e-6 --out fit.json
   discreet fit --from release.json --data rand_hie.parquet \\
     --metadata rand_hie.yaml --epsilon 1 --delta 1e-6
+  discreet fit --from moments.json --posterior
 """
 
 
-FREE = ("from_", "columns", "family", "confidence", "coef_bound", "selective_inference", "out", "json_", "yes", "quiet")
+FREE = (
+    *("from_", "columns", "family", "confidence", "coef_bound", "selective_inference", "posterior"),
+    *("out", "json_", "yes", "quiet"),
+)
 """What can be asked of noisy moments; the rest was settled when they were bought."""
 
 
@@ -57,14 +62,29 @@ class FitAsked:
     family: str
     parameters: dict[str, Any]
     selective_inference: str | None = None
+    posterior: bool = False
 
     def free(self, context: typer.Context, *free_options: str) -> "Release | None":
-        """Return what the noisy moments of the earlier release answer, or None when the fit must be bought."""
+        """Return what the earlier release answers, or None when the fit must be bought."""
+        if self.posterior:
+            return self._posterior(context, free_options)
         if self.earlier is None or self.earlier.moments is None or self.family != "linear":
             return None
         _check_free(context, self.earlier, self.earlier.moments, free_options)
         limits = {name: self.parameters[name] for name in ("confidence", "coef_bound") if name in self.parameters}
         return workflow.fit_from(self.earlier, self.columns, **limits, selective_inference=self.selective_inference)
+
+    def _posterior(self, context: typer.Context, free_options: tuple[str, ...]) -> "Release":
+        """Return how sure columns and models are, beside the coefficients of the model that was asked for."""
+        if self.earlier is None:
+            raise InvalidParameterError("--posterior is of an earlier release: give --from RELEASE.")
+        moments, confidence = self.earlier.moments, self.parameters.get("confidence", 0.95)
+        _check_free(context, self.earlier, moments, free_options)
+        release = self.earlier
+        if moments is not None and (self.columns is not None or release.fit is None):
+            limits = {name: self.parameters[name] for name in ("confidence", "coef_bound") if name in self.parameters}
+            release = workflow.fit_from(release, self.columns, **limits, selective_inference=self.selective_inference)
+        return workflow.with_posterior(release, confidence)
 
     def asked(self) -> Asked:
         """Return what is asked of the rows."""
@@ -95,6 +115,14 @@ def question(
             "cases where no column mattered. Default fission, where the release has it."
         ),
     ] = None,
+    posterior: Annotated[
+        bool,
+        typer.Option(
+            "--posterior",
+            help="Of --from: also how likely each column and each model is, under two priors. Free, from noisy moments "
+            "or from a logistic or Poisson fit.",
+        ),
+    ] = False,
     solver: Annotated[str | None, typer.Option(help="Default: what the plan finds best.")] = None,
 ) -> FitAsked:
     """What a fit asks."""
@@ -105,7 +133,9 @@ def question(
         raise InvalidParameterError(
             "--selective-inference is for a linear fit --from noisy moments. Leave it out, or write a plan."
         )
-    return FitAsked(response, names(columns), earlier, from_, family, {**parameters, **solved}, selective_inference)
+    return FitAsked(
+        response, names(columns), earlier, from_, family, {**parameters, **solved}, selective_inference, posterior
+    )
 
 
 @sharing(question)
@@ -116,6 +146,7 @@ def fit(
     data: Data = None,
     targets: Targets = None,
     table: Of = None,
+    stated: Stated = False,
     ledger: Book = None,
     witness: Witness = None,
     out: Out = None,
@@ -126,7 +157,7 @@ def fit(
     quiet: Quiet = False,
 ) -> None:
     """Spend budget to learn the coefficients of a regression of TARGET, with intervals."""
-    how = How(data, table, ledger, out, fresh, dry_run, json_, yes, quiet, targets, witness=witness)
+    how = How(data, table, ledger, out, fresh, dry_run, json_, yes, quiet, targets, witness=witness, stated=stated)
     if out is not None:
         writable(out)
     derived = fitted.free(context)
@@ -141,10 +172,10 @@ def fit(
 
 
 def _check_free(
-    context: typer.Context, release: "Release", moments: "MomentsRecord", free_options: tuple[str, ...]
+    context: typer.Context, release: "Release", moments: "MomentsRecord | None", free_options: tuple[str, ...]
 ) -> None:
     """Refuse options that ask noisy moments for something else than they hold."""
-    fixed = {"target": release.request.get("target"), "fit_intercept": None in moments.owners}
+    fixed = {"target": release.request.get("target"), "fit_intercept": moments is not None and None in moments.owners}
     options = [
         written
         for name, value, written in given_options(context)

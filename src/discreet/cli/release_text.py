@@ -40,6 +40,8 @@ def summary(release: "Release") -> str:
         lines.append(reports.coefficient_table(release))
         lines += [f"  {TELLS_NOTHING}"] if release.intervals_tell_nothing else []
         lines += _after_selection(release)
+    lines += _posterior(release)
+    lines += _parts(release)
     promise = release.guarantee
     if promise is None:
         lines.append("  NOT PRIVATE: no guarantee, for study. It must not leave.")
@@ -49,7 +51,7 @@ def summary(release: "Release") -> str:
             f"per {promise.unit}"
         )
     charge = release.provenance.ledger
-    if release.provenance.derived_from is not None:
+    if release.provenance.derived_from is not None and not release.is_bought_in_parts:
         lines.append("  computed from an earlier release, without the rows: nothing further was spent")
     elif charge is not None:
         spent = f"{number(charge.epsilon_spent)} of {number(charge.epsilon_cap)}"
@@ -68,15 +70,46 @@ def _after_selection(release: "Release") -> list[str]:
     if reports.is_by_fission(release):
         anew = release.provenance.derived_from is not None
         columns = ", ".join(release.selected) or "no column"
-        chosen = [f"  Selected anew, by one half of what the moments tell: {columns}"] if anew else []
+        chosen = [f"  Selected again, by one half of what the moments tell: {columns}"] if anew else []
         return [
             *chosen,
-            f"  one half of what the moments tell selected{' anew' if anew else ''}, the other gave these intervals, "
+            f"  one half of what the moments tell selected{' again' if anew else ''}, the other gave these intervals, "
             "which hold after the selection",
         ]
     if reports.is_of_selection(release):
         return ["  the same rows selected: nothing guarantees the level of these intervals"]
     return []
+
+
+def _parts(release: "Release") -> list[str]:
+    """What was spent part by part."""
+    from discreet.report.posteriors import parts  # where it is needed alone
+
+    return [f"  {text}" for text in parts(release)]
+
+
+def _posterior(release: "Release") -> list[str]:
+    """How sure columns and models are, under each prior."""
+    from discreet.report.posteriors import sure  # where it is needed alone
+
+    told = sure(release)
+    if told is None:
+        return []
+    widest = max(len(row[0]) for row in told.columns)
+    head = f"  {'chance that it matters':<{widest}}"
+    rows = [
+        f"  {name:<{len(head) - 2}}" + "".join(f"  {chance:>8}" for chance in chances)
+        for name, *chances in told.columns
+    ]
+    best = " and ".join(f"{chance} ({name})" for chance, name in zip(told.best_chances, told.names, strict=True))
+    error = f"; by a sampler, standard error {told.sampling_error} at most" if told.sampling_error else ""
+    priors = "; ".join(f"{name}: {words} expected" for name, words in zip(told.names, told.priors, strict=True))
+    return [
+        head + "".join(f"  {name:>8}" for name in told.names),
+        *rows,
+        f"  likeliest model: {told.best}, with a chance of {best}{error}",
+        f"  {priors}",
+    ]
 
 
 def estimated(release: "Release") -> list[str]:

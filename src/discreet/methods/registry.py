@@ -1,5 +1,6 @@
 """The methods by their names on the command line."""
 
+import difflib
 import importlib
 from typing import Any
 
@@ -35,7 +36,9 @@ FAMILIES = ("linear", "logistic", "poisson")
 def method_of(name: str, **parameters: Any) -> Method:
     """Return a method by its name on the command line, its parameters checked."""
     if name not in _HOMES:
-        raise InvalidParameterError(f"method must be one of {', '.join(_HOMES)}, but method={name[:40]!r}.")
+        near = difflib.get_close_matches(name[:40], _HOMES, 1)
+        meant = f" Did you mean {near[0]}?" if near else ""
+        raise InvalidParameterError(f"method must be one of {', '.join(_HOMES)}, but method={name[:40]!r}.{meant}")
     module, kind = _HOMES[name]
     method: type[Method] = getattr(importlib.import_module(module), kind)
     return method.of(**{key: value for key, value in parameters.items() if value is not None})

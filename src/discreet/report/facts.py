@@ -12,6 +12,7 @@ from discreet.report.account import standing
 from discreet.report.estimates import Fit
 from discreet.report.hybrids import Hybrid
 from discreet.report.noise_box import Noise, Step
+from discreet.report.posteriors import Sure, parts, sure
 from discreet.report.price import price
 from discreet.report.promise import Promise, promise
 from discreet.report.sizes import Size, choice_gap, is_choice_proven, sizes
@@ -39,6 +40,7 @@ class Column:
     type: str
     values: str
     source: str
+    description: str
 
 
 @dataclass(frozen=True)
@@ -85,6 +87,8 @@ class Facts:
     planned_reason: str | None
     target: str
     short_target: str
+    described_target: str
+    study: str | None
     dataset: str
     data: str
     candidates: tuple[tuple[str, bool], ...]
@@ -112,6 +116,8 @@ class Facts:
     is_choice_proven: bool
     choice_gap: float
     sums: Sums | None
+    sure: Sure | None
+    parts: tuple[str, ...]
     columns: tuple[Column, ...]
     n_unlisted: int
     sources: str
@@ -162,6 +168,8 @@ def gather(release: Release, audience: Audience, n_listed: int | None, contact: 
         planned_reason=release.request.get("chosen", {}).get("reason"),
         target=target,
         short_target=shortened(target, 40),
+        described_target=request_facts.described(release, target),
+        study=provenance.description,
         dataset=provenance.dataset,
         data=provenance.data,
         candidates=named,
@@ -192,12 +200,14 @@ def gather(release: Release, audience: Audience, n_listed: int | None, contact: 
         is_choice_proven=is_choice_proven(release),
         choice_gap=choice_gap(release),
         sums=_sums(release),
+        sure=sure(release),
+        parts=parts(release),
         columns=columns[:n_listed],
         n_unlisted=len(columns) - len(columns[:n_listed]),
         sources="; ".join(dict.fromkeys(column.source for column in release.public)) or "none",
         not_protected=release.not_protected,
         budget=_budget(provenance.ledger) if provenance.ledger else None,
-        derived_from=provenance.derived_from,
+        derived_from=None if release.is_bought_in_parts else provenance.derived_from,
         event=setting(release.event) if release.event else None,
         contact=contact,
         release=release,
@@ -273,7 +283,7 @@ def _sums(release: Release) -> Sums | None:
 
 
 def _column(column: PublicColumn) -> Column:
-    return Column(column.name, column.role, column.type, _values(column), column.source)
+    return Column(column.name, column.role, column.type, _values(column), column.source, column.description or "")
 
 
 def _values(column: PublicColumn) -> str:

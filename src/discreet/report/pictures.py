@@ -4,7 +4,7 @@ import math
 from itertools import accumulate, pairwise
 
 from discreet.release import LedgerRecord, NoiseRecord, Release
-from discreet.report import estimate_pictures, estimates, hybrid_pictures, noise_box, request_facts
+from discreet.report import estimate_pictures, estimates, hybrid_pictures, noise_box, posteriors, request_facts
 from discreet.report.account import standing
 from discreet.report.chances import SELDOM, seldom_gap, swap_chance, worst_posterior
 from discreet.report.drawing import (
@@ -20,6 +20,7 @@ from discreet.report.drawing import (
     Key,
     Tick,
     panel,
+    plain,
     shares,
     svg,
 )
@@ -48,6 +49,8 @@ def _of_estimates(release: Release) -> dict[str, str]:
         pictures["coefficients"] = estimate_pictures.coefficients(release, release.fit)
     if release.by_size and request_facts.kind(release) != "fit":
         pictures["sizes"] = estimate_pictures.sizes(release)
+    if release.model_posterior is not None:
+        pictures["chances"] = posteriors.chances_picture(release.model_posterior)
     if release.hybrid is not None:
         pictures |= hybrid_pictures.draw(release.hybrid)
     prices = estimate_pictures.steps(release) if len(release.steps) > 1 and promised(release) else None
@@ -123,4 +126,4 @@ def _gaps(scale: float) -> list[Tick]:
 
 
 def _tick(value: float) -> str:
-    return f"{value:.3g}" if value >= 1e5 else number(value, 3)
+    return plain(float(f"{value:.3g}"))

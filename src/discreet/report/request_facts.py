@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from discreet.release import PublicColumn, Release
 from discreet.report.vocabulary import CHOSEN_AMONG, REGRESSIONS
-from discreet.report.words import count
+from discreet.report.words import count, shortened
 
 Kind = Literal["selection", "fit", "both", "moments"]
 
@@ -94,6 +94,8 @@ def settings(release: Release) -> dict[str, Any]:
             value = public_moments(parameters(release))
         inner = value if name in ("screen", "select", "fit", "public") and isinstance(value, dict) else None
         declared_columns |= {name: value} if inner is None else {f"{name}: {key}": one for key, one in inner.items()}
+    if release.noise.max_false is not None:
+        declared_columns.setdefault("max_false", float(f"{release.noise.max_false:.2g}"))
     return declared_columns
 
 
@@ -135,6 +137,9 @@ def is_of_selection(release: Release) -> bool:
     if release.fit is None or kind(release) == "both":
         return release.fit is not None
     fitted = {coefficient.column for coefficient in release.fit.coefficients} - {None}
+    asked = release.request.get("posterior")
+    if isinstance(asked, dict) and asked.get("of") == "bought":  # only a posterior was computed beside the fit
+        return False
     return release.provenance.derived_from is not None and fitted == set(release.selected)
 
 
@@ -170,6 +175,12 @@ def declared(release: Release, name: str | None) -> PublicColumn | None:
     None when nothing was.
     """
     return next((column for column in release.public if column.name == name), None)
+
+
+def described(release: Release, name: str) -> str:
+    """Return a column's name, with what it is where that was declared."""
+    column = declared(release, name)
+    return name if column is None or not column.description else f"{name} ({shortened(column.description, 200)})"
 
 
 def names(value: Any) -> tuple[str, ...]:

@@ -15,12 +15,12 @@ from discreet.parameters.public_moments import PublicMoments
 from discreet.parameters.shared import EPSILON
 from discreet.simulation.rivals import FEW, READINGS, Rival, rivals
 from discreet.simulation.scenario import Scenario
-from discreet.simulation.selection import expected
+from discreet.simulation.selection import Requests, expected
 from discreet.simulation.supposition import Supposition
 from discreet.simulation.worlds import numbers, worlds
 from discreet.typing import Floats
 
-ROUNDS = ((13, 14), (39, 6), (78, 3), (104, 1))
+ROUNDS = ((15, 10), (30, 4), (60, 2), (75, 1))
 """Tables of all scenarios together that a round adds, and how many selections go on from it.
 
 Of more than `FEW` candidates fewer tables are drawn, as each takes longer.
@@ -144,6 +144,7 @@ class _Race:
         self._sums: dict[str, Floats] = {}
         self._tables: dict[str, int] = {}
         self._explained: dict[str, list[float]] = {}
+        self._requests: Requests = {}  # scenarios differ in what is not public alone
 
     @property
     def n_rivals(self) -> int:
@@ -153,15 +154,17 @@ class _Race:
     def add(self, compared: Sequence[Rival], n_tables: int, seed: int, explains: bool) -> None:
         """Run them on further tables of each scenario."""
         self._explained.clear()
-        for scenario in self._scenarios:
+        # Draws of their own for each scenario: with the same ones means over scenarios would rest on few draws.
+        for place, scenario in enumerate(self._scenarios):
             for mean in expected(
                 scenario,
                 compared,
                 [self._epsilon],
                 n_tables=n_tables,
                 n_draws=1,
-                seed=seed,
+                seed=seed * len(self._scenarios) + place,
                 explains=explains,
+                requests=self._requests,
                 progress=self._progress,
             ):
                 means = np.array([mean.overlap, mean.right])

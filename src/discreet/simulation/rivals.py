@@ -7,6 +7,7 @@ from discreet.data.metadata import Metadata, half_width
 from discreet.methods.base.method import Method
 from discreet.methods.registry import method_of
 from discreet.parameters.public_moments import PublicMoments
+from discreet.report.words import short
 
 CLIPS = (1.0, 0.5, 0.25, 0.125)
 """Public clips of the target, in half ranges; R is as large."""
@@ -21,9 +22,6 @@ SCREENED = (1, 2, 3, 5)
 
 SATURATION = 0.3
 """Of a screening that counts cells beyond this part of a half range as at its end: it suits narrow columns."""
-
-FALSE_COLUMN = 0.3
-"""Chance of a false column of a lower threshold, beside the usual one."""
 
 READINGS = ("auto", "aic", "bic")
 """Penalties under which one release of moments is read."""
@@ -103,24 +101,18 @@ def rivals(
     guess = {} if metadata.n_rows is not None else {"n0": n_rows}
     few = len(candidates) <= FEW
     compared = [
-        Rival(f"pcls, y_bound {clip * half:.3g}", "pcls", {"y_bound": clip * half, "l1_radius": clip * half})
+        Rival(f"pcls, y_bound {short(clip * half)}", "pcls", {"y_bound": clip * half, "l1_radius": clip * half})
         for clip in (CLIPS if few else CLIPS[1:3])
     ]
     compared += [
-        Rival(f"pcls, y_bound private, l1_radius {part * half:.3g}", "pcls", {**PRIVATE_CLIP, "l1_radius": part * half})
-        for part in (RADII if few else RADII[1:2])
+        Rival(f"pcls, y_bound private, l1_radius {short(radius)}", "pcls", {**PRIVATE_CLIP, "l1_radius": radius})
+        for radius in (part * half for part in (RADII if few else RADII[1:2]))
     ]
     compared += _moments(guess, delta)
     if sum(len(getattr(metadata.declared(name), "levels", None) or (1, 1)) - 1 for name in candidates) < MANY:
         compared.append(Rival("decorrelated", "decorrelated", {}))
-        lower = {"max_false": FALSE_COLUMN}
-        compared.append(Rival(f"decorrelated, max_false {FALSE_COLUMN:g}", "decorrelated", lower))
         if known is not None:
-            public = {"public_moments": known}
-            compared.append(Rival("decorrelated, public columns", "decorrelated", public))
-            compared.append(
-                Rival(f"decorrelated, public columns, max_false {FALSE_COLUMN:g}", "decorrelated", {**public, **lower})
-            )
+            compared.append(Rival("decorrelated, public columns", "decorrelated", {"public_moments": known}))
     if known is not None:
         compared += _with_public_columns(guess, delta, known)
     if all(metadata.is_number(name) for name in candidates):
@@ -167,6 +159,4 @@ def _screenings(guess: dict[str, int], n_candidates: int) -> list[Rival]:
                 Rival(f"sis, {k} columns, saturation {SATURATION:g}", "sis", {**parameters, "saturation": SATURATION}),
             ]
     unnumbered: dict[str, Any] = {"n_features_to_select": "auto", **guess}
-    lower = {**unnumbered, "max_false": FALSE_COLUMN}
-    compared.append(Rival("sis, above a threshold", "sis", unnumbered))
-    return [*compared, Rival(f"sis, above a threshold, max_false {FALSE_COLUMN:g}", "sis", lower)]
+    return [*compared, Rival("sis, above a threshold", "sis", unnumbered)]  # a lower one would be called noise

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from discreet.workflow.derive import fit_from as fit_from
     from discreet.workflow.derive import select_from as select_from
     from discreet.workflow.derive import selection_of as selection_of
+    from discreet.workflow.derive import with_posterior as with_posterior
     from discreet.workflow.dry_runs import DryRun as DryRun
     from discreet.workflow.dry_runs import dry_run as dry_run
     from discreet.workflow.expectation import EPSILONS as EPSILONS
@@ -47,8 +48,12 @@ if TYPE_CHECKING:
     from discreet.workflow.metadata import check_metadata as check_metadata
     from discreet.workflow.metadata import convert_metadata as convert_metadata
     from discreet.workflow.metadata import derived_columns as derived_columns
+    from discreet.workflow.paid_parts import parts_of as parts_of
+    from discreet.workflow.paid_parts import pay_as_you_go as pay_as_you_go
+    from discreet.workflow.paid_parts import terms_for as terms_for
     from discreet.workflow.priced_request import PricedRequest as PricedRequest
     from discreet.workflow.priced_request import price as price
+    from discreet.workflow.recommendation import commands_by_selection as commands_by_selection
     from discreet.workflow.recommendation import recommended_command as recommended_command
     from discreet.workflow.recommendation import recommended_sentences as recommended_sentences
     from discreet.workflow.request import Answer as Answer
@@ -111,10 +116,14 @@ _HOMES = {
     "new_metadata": "discreet.workflow.table_shape",
     "open_public": "discreet.workflow.hybrid",
     "open_table": "discreet.data.sources",
+    "parts_of": "discreet.workflow.paid_parts",
+    "pay_as_you_go": "discreet.workflow.paid_parts",
     "public_moments": "discreet.data.public_moments",
     "price": "discreet.workflow.priced_request",
+    "terms_for": "discreet.workflow.paid_parts",
     "ranges_as_schema": "discreet.parameters.by_method",
     "read_run": "discreet.workflow.run_file",
+    "commands_by_selection": "discreet.workflow.recommendation",
     "recommended_command": "discreet.workflow.recommendation",
     "recommended_sentences": "discreet.workflow.recommendation",
     "refined": "discreet.workflow.expectation_figures",
@@ -125,6 +134,7 @@ _HOMES = {
     "verify": "discreet.workflow.verification",
     "weighted_records": "discreet.workflow.hybrid",
     "write_dummy": "discreet.workflow.table_shape",
+    "with_posterior": "discreet.workflow.derive",
     "write_weighted": "discreet.workflow.hybrid",
 }
 
@@ -155,6 +165,7 @@ __all__ = [
     "check_table",
     "check_weighted",
     "chosen_by",
+    "commands_by_selection",
     "compare_header",
     "convert_metadata",
     "database_relatives",
@@ -172,6 +183,8 @@ __all__ = [
     "new_metadata",
     "open_public",
     "open_table",
+    "parts_of",
+    "pay_as_you_go",
     "price",
     "ranges_as_schema",
     "read_run",
@@ -181,9 +194,11 @@ __all__ = [
     "reserve",
     "select_from",
     "selection_of",
+    "terms_for",
     "token",
     "verify",
     "weighted_records",
+    "with_posterior",
     "write_dummy",
     "write_weighted",
 ]

@@ -2,16 +2,19 @@
 
 import importlib
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from discreet.accounting.guarantee import exact_delta, exact_epsilon
 from discreet.data.engine import Table
 from discreet.data.metadata import Metadata
 from discreet.data.public_records import PublicRecords
-from discreet.errors import InvalidParameterError
+from discreet.errors import DiscreetError, InvalidParameterError
 from discreet.methods.base.method import Method, Progress
 from discreet.parameters.public_moments import PublicMoments
 from discreet.simulation.stated import named
+from discreet.workflow.chance import chance_before, false_column_words
+from discreet.workflow.dry_runs import dry_run
 
 if TYPE_CHECKING:
     from discreet.simulation.choice import Choice
@@ -51,17 +54,27 @@ def auto_method(
         stated["like"] = _public(stated["like"], metadata, private, charged)
     question = (target, None if candidates is None else tuple(candidates), epsilon, delta, n_rows)
     choice = _choice(metadata, question, stated, progress, public_moments)
+    method: Method = choice.rival.at(epsilon)
     chosen = {
         "by": "plan",
         "selection": choice.rival.name,
         "among": choice.n_rivals,
         "expected_overlap": round(choice.overlap, 3),
         "expected_right": round(choice.right, 3),
-        "reason": choice.reason,
+        "reason": choice.reason + _false_columns(method, metadata, target, candidates),
         **({"supposed": choice.supposed} if choice.supposed else {}),
     }
-    method: Method = choice.rival.at(epsilon)
     return method, chosen
+
+
+def _false_columns(method: Method, metadata: Metadata, target: str, candidates: Sequence[str] | None) -> str:
+    """How often the chosen selection names a column where none matters, in words; of moments a release tells it."""
+    with suppress(DiscreetError):
+        if method.name != "moments":
+            chance = chance_before(dry_run(method, metadata, target, candidates))
+            words = false_column_words(None if chance is None else chance.chance_by_noise)
+            return f"; {words}" if words else ""
+    return ""
 
 
 def _choice(

@@ -69,6 +69,20 @@ def select_from(
     )
 
 
+def with_posterior(release: Release, confidence: float = 0.95) -> Release:
+    """Return the release with how sure columns and models are, from its own numbers alone.
+
+    With the guarantee of the first one: nothing further was spent.
+    """
+    return _with_posterior(release, confidence, "bought" if release.provenance.derived_from is None else "computed")
+
+
+def _with_posterior(release: Release, confidence: float, of: str) -> Release:
+    """The same, of a release that was bought or computed as a fit."""
+    told, asked = release.posterior(confidence), {"confidence": confidence, "of": of}
+    return _derived(release, release.method, {"posterior": asked}, {}, {"model_posterior": told})
+
+
 def _selection(release: Release, inference: str | None, options: dict[str, Any]) -> Release:
     answers = _answers(release, inference)
     selected, by_size = answers.select(**options)
@@ -134,7 +148,7 @@ def selection_of(release: Release) -> tuple[str, tuple[str, ...]]:
     if not release.private:
         raise PolicyError(
             "Columns must come from a private release, but this one gives no guarantee: what it selected may tell of "
-            "single rows. Select anew from a table that was opened, or name columns that are known beforehand."
+            "single rows. Select again from a table that was opened, or name columns that are known beforehand."
         )
     return str(release.request.get("target", "")), release.selected
 
@@ -153,7 +167,9 @@ def recomputed(parent: Release, release: Release) -> Release:
     What it should be.
     """
     options, bought = (each.request.get("parameters", {}) for each in (release, parent))
-    derived = parent
+    derived, asked = parent, release.request.get("posterior")
+    if asked is not None and _without_posterior(release) == parent.request:
+        return _with_posterior(parent, asked["confidence"], asked["of"])
     if release.method == "moments" or any(options.get(name) != bought.get(name) for name in SELECTION):
         derived = select_from(derived, **{name: options[name] for name in SELECTION if name in options})
     if release.method == "linear":
@@ -163,7 +179,12 @@ def recomputed(parent: Release, release: Release) -> Release:
         derived = fit_from(derived, columns, *limits, inference)
     if release.fit is not None and derived.fit is not None and not release.fit.joint:  # of an older version
         derived = derived.model_copy(update={"fit": derived.fit.model_copy(update={"joint": ()})})
-    return derived
+    return derived if asked is None else _with_posterior(derived, asked["confidence"], asked["of"])
+
+
+def _without_posterior(release: Release) -> dict[str, Any]:
+    """What was asked beside how sure columns are."""
+    return {name: value for name, value in release.request.items() if name != "posterior"}
 
 
 def digest(release: Release) -> str:
@@ -194,9 +215,10 @@ def _derived(
 ) -> Release:
     first = release.request.get("parameters", {})
     effective = {name: value for name, value in {**first, **parameters}.items() if value is not None}
-    request = {**release.request, **options, "method": method, "parameters": effective}
+    request = {**_without_posterior(release), **options, "method": method, "parameters": effective}
     source = release.provenance.derived_from or digest(release)
     provenance = release.provenance.model_copy(
         update={"derived_from": source, "request_sha256": canonical_sha256({"of": source, "request": request})}
     )
+    derived = {"model_posterior": None, **derived}
     return release.model_copy(update={**derived, "method": method, "request": request, "provenance": provenance})

@@ -123,8 +123,8 @@ def _as_large_as_can_be(part: NoisyGram, coef: Floats) -> Floats:
         return coef
     whole = float(part.xty @ np.linalg.pinv(part.gram, hermitian=True) @ part.xty)
     explained = max(float(coef @ part.gram @ coef), 1e-12 * part.n_rows)
-    larger: Floats = coef * max(1.0, (min(whole, max(part.yty, 0.0)) / explained) ** 0.5)
-    return larger
+    enlarged: Floats = coef * max(1.0, (min(whole, max(part.yty, 0.0)) / explained) ** 0.5)
+    return enlarged
 
 
 def _leveled(part: NoisyGram, constant: int, groups: Bools | None, level: tuple[float, float]) -> Floats:

@@ -158,8 +158,11 @@ class Pass:
         return self.whitening.sums_of_units(cells, starts, words, most, self.places)
 
 
-def whitened_answers(record: MomentsRecord, whitened: WhitenedRecord, coef_bound: float) -> NoisyModel:
-    """Return what a second pass tells of the coefficients per half range."""
+def whitened_moments(record: MomentsRecord, whitened: WhitenedRecord) -> tuple[NoisyGram, Floats, Floats]:
+    """Return the moments of a second pass, and b = start + matrix' g: the coefficients per half range from theirs.
+
+    Returns moments of p columns, matrix (p, p), start (p,).
+    """
     unit, p = float(record.grid) ** 2, len(whitened.start)
     gram_variance = np.full((p, p), whitened.gram_variance / 2.0 / unit**2)
     np.fill_diagonal(gram_variance, whitened.gram_variance / unit**2)
@@ -173,15 +176,19 @@ def whitened_answers(record: MomentsRecord, whitened: WhitenedRecord, coef_bound
         float(record.sum_of_weights or record.n_rows),
         record.n_rows_variance,
     )
-    unit_square = whitened.scores_unit**2
-    scores = None
-    if whitened.scores is not None:
-        sd = unit_square * whitened.scores_variance**0.5 / unit
-        scores = NoisyMatrix(unit_square * _scaled(whitened.scores, unit), sd)
-    widest = whitened.norm**2  # of g: what each direction adds to a residual is thought to be below the cut
     # Sums are of z / norm and r / cut, so that b = start + (cut / norm) matrix' g.
     matrix = np.array(whitened.matrix).reshape(p, p) * (whitened.cut / whitened.norm)
-    start = np.array(whitened.start)
+    return moments, matrix, np.array(whitened.start)
+
+
+def whitened_answers(record: MomentsRecord, whitened: WhitenedRecord, coef_bound: float) -> NoisyModel:
+    """Return what a second pass tells of the coefficients per half range."""
+    moments, matrix, start = whitened_moments(record, whitened)
+    unit_square, scores = whitened.scores_unit**2, None
+    if whitened.scores is not None:
+        sd = unit_square * whitened.scores_variance**0.5 / float(record.grid) ** 2
+        scores = NoisyMatrix(unit_square * _scaled(whitened.scores, float(record.grid) ** 2), sd)
+    widest = whitened.norm**2  # of g: what each direction adds to a residual is thought to be below the cut
     return whitened_model(moments, scores, matrix, start, coef_bound, record.rows_per_unit, widest)
 
 

@@ -71,19 +71,19 @@ def _reliability(known: Reliability) -> ReliabilityRecord:
 def score_fit(record: ScoreRecord, family: str) -> ScoreFit:
     """Return a released score for the kernels."""
     curve = Curve(
-        law_of(record, family), record.n_rows, np.array(record.center), _whole(record.spread), np.array(record.fixed)
+        law_of(record, family), record.n_rows, np.array(record.center), full(record.spread), np.array(record.fixed)
     )
     error = NoiseTerm(
-        _whole(record.slope_noise), record.slope_factor, np.array(record.slope_offset), np.array(record.slope_basis)
+        full(record.slope_noise), record.slope_factor, np.array(record.slope_offset), np.array(record.slope_basis)
     )
     model = ScoreModel(
         constant=np.array(record.constant),
         point=np.array(record.point),
-        rest=_whole(record.rest),
+        rest=full(record.rest),
         curve=curve,
-        information=_whole(record.information),
-        sampling=_whole(record.sampling),
-        noise=_whole(record.noise),
+        information=full(record.information),
+        sampling=full(record.sampling),
+        noise=full(record.noise),
         rest_error=error,
         mismatch=record.mismatch,
     )
@@ -100,7 +100,7 @@ def score_fit(record: ScoreRecord, family: str) -> ScoreFit:
 
 
 def _known(known: ReliabilityRecord) -> Reliability:
-    total, errors = _whole(known.total), _whole(known.errors)
+    total, errors = full(known.total), full(known.errors)
     return Reliability(total, np.array(known.basis), np.array(known.sizes), errors, known.factor_sd, known.n_units)
 
 
@@ -123,7 +123,8 @@ def _triangle(matrix: Floats) -> Symmetric:
     return tuple(tuple(matrix[j, j:].tolist()) for j in range(len(matrix)))
 
 
-def _whole(rows: Symmetric) -> Floats:
+def full(rows: Symmetric) -> Floats:
+    """Return the symmetric matrix of a record's rows."""
     p = len(rows)
     upper = np.zeros((p, p))
     for j, row in enumerate(rows):

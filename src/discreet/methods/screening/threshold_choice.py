@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import ndtri
+from scipy.special import expit, ndtri
 
 from discreet.accounting.events import Event, SelectionEvent
 from discreet.errors import InvalidParameterError
@@ -33,8 +33,6 @@ MOST_DRAWN = 20_000
 N_DRAWN, MOST_NUMBERS, SEED = 4000, 4_000_000, 20
 """Tables without an effect that are drawn, from a seed: the threshold is a public number, the same every time."""
 
-CLOSE = 1e-6
-"""Share of a threshold by which the one that is computed from drawn tables may be too high."""
 
 LARGEST = 2.0**31
 """Of a threshold, in rows: with it all sums of scores fit in 64 bits."""
@@ -163,15 +161,51 @@ def threshold_of(d: int, scale: float, sd: float, absent_weight: int, max_false:
     bound = _bound_of(d, scale, sd, absent_weight, max_false)
     if d > MOST_DRAWN:
         return bound
-    rng = Source.seeded(SEED)
-    words = rng.words(max(min(N_DRAWN, MOST_NUMBERS // d), 200) * d).reshape(-1, d)
-    sizes = np.sort(np.abs(ndtri((words + 0.5) * 2.0**-64)), axis=1)[:, ::-1] * sd
+    tables = _Tables.of(_sizes_of_no_effect(d) * sd, scale, absent_weight)
     low, high = 0.0, bound
-    while high - low > CLOSE * high:
+    for _ in range(40):
         middle = (low + high) / 2.0
-        wrong = float(false_chances(sizes, middle, scale, absent_weight).mean())
-        low, high = (middle, high) if wrong > max_false else (low, middle)
+        low, high = (middle, high) if tables.are_wrong_more_often(middle, max_false) else (low, middle)
     return high
+
+
+@lru_cache(maxsize=1)
+def _sizes_of_no_effect(d: int) -> Floats:
+    """Draw tables of d scores without an effect, of standard deviation one; absolute, the largest first."""
+    words = Source.seeded(SEED).words(max(min(N_DRAWN, MOST_NUMBERS // d), 200) * d).reshape(-1, d)
+    return np.sort(np.abs(ndtri((words + 0.5) * 2.0**-64)), axis=1)[:, ::-1]
+
+
+@dataclass(frozen=True)
+class _Tables:
+    """Drawn scores, by table the largest first, and what a choice from them needs at any threshold.
+
+    Where all scores lie below the threshold t, the nearest are the largest, and the weights of all classes with a
+    feature over that of none are x = sum_j (1 + 1/b)^j exp((s_j - t) / scale) / b. The chance of a feature is then
+    x / (1 + x), and t enters x as a factor.
+    """
+
+    sizes: Floats
+    log_odds: Floats
+    scale: float
+    absent_weight: int
+
+    @classmethod
+    def of(cls, sizes: Floats, scale: float, absent_weight: int) -> "_Tables":
+        terms = sizes / scale + np.arange(sizes.shape[1]) * math.log1p(1.0 / absent_weight)
+        largest = terms.max(axis=1, keepdims=True)
+        log_odds = np.log(np.exp(terms - largest).sum(axis=1)) + largest[:, 0] - math.log(absent_weight)
+        return cls(sizes, log_odds, scale, absent_weight)
+
+    def are_wrong_more_often(self, threshold: float, max_false: float) -> bool:
+        """Tell whether the mean chance of a feature is above `max_false`."""
+        is_above = self.sizes[:, 0] > threshold
+        wrong = float(expit(self.log_odds[~is_above] - threshold / self.scale).sum())
+        most = max_false * len(is_above)
+        if wrong > most or wrong + is_above.sum() <= most:  # the other tables' chances cannot matter
+            return wrong > most
+        others = false_chances(self.sizes[is_above], threshold, self.scale, self.absent_weight)
+        return wrong + float(others.sum()) > most
 
 
 def _bound_of(d: int, scale: float, sd: float, absent_weight: int, max_false: float) -> float:

@@ -1,0 +1,1 @@
+"""The posterior of regression models, from normal estimates whose noise is known."""
