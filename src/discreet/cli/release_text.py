@@ -31,7 +31,7 @@ def summary(release: "Release") -> str:
             f"  one of {count(models)} models of {places} candidates" if models else f"  of {places} candidates"
         )
         lines += [f"  {text}" for text in sentences(release)]
-        known = public_moments(release.request["parameters"].get("public_moments"))
+        known = public_moments(release.request["parameters"])
         lines += [f"  products of the columns: {known}"] if known else []
         lines += [f"  {CONTRADICTION}"] if is_contradicted(release) else []
     if release.hybrid is not None:

@@ -1,6 +1,7 @@
 """What was asked, as a release tells it; a release made by hand may tell less."""
 
 import math
+from collections.abc import Mapping
 from typing import Any, Literal
 
 from discreet.release import PublicColumn, Release
@@ -90,7 +91,7 @@ def settings(release: Release) -> dict[str, Any]:
     declared_columns: dict[str, Any] = {}
     for name, value in parameters(release).items():
         if name == "public_moments":
-            value = public_moments(value)
+            value = public_moments(parameters(release))
         inner = value if name in ("screen", "select", "fit", "public") and isinstance(value, dict) else None
         declared_columns |= {name: value} if inner is None else {f"{name}: {key}": one for key, one in inner.items()}
     if release.noise.max_false is not None:
@@ -98,10 +99,13 @@ def settings(release: Release) -> dict[str, Any]:
     return declared_columns
 
 
-def public_moments(stated: Any) -> str:
-    """Return in words what was not bought of the columns, and what that supposes; empty where all was bought."""
+def public_moments(stated_parameters: Mapping[str, Any]) -> str:
+    """Return in words what was not bought of the columns, and what that supposes; empty where none was public."""
+    stated = stated_parameters.get("public_moments")
     if not isinstance(stated, dict):
         return ""
+    if stated_parameters.get("products") == "bought":
+        return "bought all the same: that tells more than the public ones"
     records, source = stated.get("n_records"), stated.get("source")
     known = f"from {count(int(records))} public records" if records else "known by design"
     reason = f" ({source})" if source else ""

@@ -138,7 +138,10 @@ class NoisyMoments(MomentsParameters, MomentsMethod):
         is_one = metadata.rows_per_unit > 1 or self.public_moments is not None
         inference = ("none" if is_one else FISSION) if unset else self.selective_inference
         method = self.model_copy(update={"selective_inference": inference})
-        return super(NoisyMoments, method).prepare(metadata, target, candidates)
+        prepared = super(NoisyMoments, method).prepare(metadata, target, candidates)
+        if self.public_moments is not None:
+            prepared.parameters["products"] = "bought" if prepared.sums.known is None else "public"
+        return prepared
 
     def divided(self, record: MomentsRecord, rng: Source) -> MomentsRecord:
         """Return the moments with the part that columns are selected by, here or later, where it can be known."""
