@@ -45,7 +45,7 @@ test_that("predictions are those of the coefficients, and new data are no argume
   expect_true(all(both[, "lwr"] < both[, "fit"] & both[, "fit"] < both[, "upr"]))
   said <- readLines(file.path(notes, "arguments"))
   expect_match(said, "predict --values=", all = FALSE)
-  expect_false(any(grepl("61|west", said)))
+  expect_false(any(grepl("north|west", said))) # a number could stand in a path by chance
   expect_error(predict(fit, data.frame(age = 40)), class = "discreet_error_usage")
   expect_error(predict(fit), "give `newdata`", class = "discreet_error_usage")
   expect_error(predict(moments, new), "has no coefficients", class = "discreet_error_usage")
