@@ -61,17 +61,19 @@ def stronger(rng: Any) -> Array:
     return rng.permutation([*(rng.uniform(1.0, 2.0, 4) * rng.choice([-1.0, 1.0], 4)), 0.0, 0.0])
 
 
-KINDS: dict[str, tuple[Callable[[str], Callable[[Any], Array]], float]] = {
-    "prior's own": (own, 0.0),
-    "sparser": (lambda prior: sparser, 0.0),
-    "stronger": (lambda prior: stronger, 0.0),
-    "correlated": (own, 0.6),
+KINDS: dict[str, tuple[Callable[[Any], Array] | None, float]] = {
+    "prior's own": (None, 0.0),
+    "sparser": (sparser, 0.0),
+    "stronger": (stronger, 0.0),
+    "correlated": (None, 0.6),
 }
+"""Effects, those of the prior where there are none, and the correlation of neighboring columns."""
 
 
 def table(rng: Any, draw: Callable[[Any], Array], correlation: float, n: int) -> tuple[ArraysTable, Array]:
     """Rows and effects: the variance of errors is uniform on its logarithm, and what has no room in the bounds is drawn
-    anew, both of them."""
+    anew, both of them.
+    """
     X, most = columns(rng, n, correlation), Y_BOUND / ROOM
     while True:
         effects, sigma = draw(rng), most * 10.0 ** -rng.uniform(0.0, 1.5)
@@ -109,7 +111,7 @@ def stated(
     truths, prepared = list[Bools](), None
     for seed in tables:
         rng = np.random.default_rng([seed, len(kind)])  # noqa: TID251 - simulated data, not noise
-        rows, effects = table(rng, make(of_tables), correlation, n)
+        rows, effects = table(rng, make or own(of_tables), correlation, n)
         prepared = prepared or method_of("moments", epsilon=epsilon, delta=delta).prepare(rows.metadata, "y")
         record = prepared.run(rows, Source.seeded(2**20 + seed)).moments
         question = of_moments(record)
@@ -154,7 +156,9 @@ def main() -> None:
             continue
         tables = range(given.seed, given.seed + count)
         chances, truths = stated(kind, given.prior, given.epsilon, given.delta, given.rows, tables)
-        title = f"{kind} ({given.prior}), {count} tables of {given.rows}, epsilon {given.epsilon:g}: said / true (columns)"
+        title = (
+            f"{kind} ({given.prior}), {count} tables of {given.rows}, epsilon {given.epsilon:g}: said / true (columns)"
+        )
         shown = Table(title=title, title_justify="left")
         for head in ("tenth", *chances):
             shown.add_column(head)

@@ -54,14 +54,15 @@ file_word <- function(path, what) {
   enc2utf8(path.expand(path))
 }
 
-# What a formula asks: target, columns (NULL is all declared ones), and further options.
-read_formula <- function(formula, metadata = NULL) {
+# What a formula asks: target, columns, and further options. A '.' alone may be the command's default: all declared columns.
+read_formula <- function(formula, metadata = NULL, is_default = FALSE) {
   if (!inherits(formula, "formula") || length(formula) != 3L) refuse("The formula must have two sides, such as visits ~ age + site.")
   if (!is.name(formula[[2]])) {
     refuse("The left side of the formula must be a column, but it is ", deparse1(formula[[2]]), ". Declare a derived column in the metadata.")
   }
   asked <- list(target = as.character(formula[[2]]), columns = character(), options = list())
   for (term in additive_terms(formula[[3]])) asked <- with_term(asked, term)
+  if (is_default && identical(asked$columns, ".")) asked$columns <- character()
   if ("." %in% asked$columns) {
     others <- if (is.null(metadata)) NULL else setdiff(names(metadata$value$columns), c(asked$target, unlist(asked$options)))
     if (is.null(others)) refuse("The formula has a '.', so the metadata are needed to tell the columns.")

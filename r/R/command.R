@@ -69,6 +69,7 @@ run_command <- function(arguments, quiet = FALSE) {
   if (code != 0L) {
     problem <- command_error(words, code)
     problem$output <- output$text
+    if (code == 7L) problem$request <- waiting_request(output$text)
     stop(problem)
   }
   if (interrupted) warning("Interrupted: this is what there was by then.", call. = FALSE)
@@ -113,6 +114,9 @@ drain <- function(child, output, bar, milliseconds) {
   nzchar(text) || nzchar(words)
 }
 
+# The request that has no outcome yet, for dp_remote_release().
+waiting_request <- function(text) tryCatch(jsonlite::fromJSON(text)$id, error = function(e) trimws(text))
+
 # The command holds an interrupt back while it writes a step of the ledger, so it is given time before it is killed.
 finish_interrupted <- function(child, output, bar, seconds = 15) {
   child$interrupt()
@@ -121,7 +125,7 @@ finish_interrupted <- function(child, output, bar, seconds = 15) {
   end_child(child)
 }
 
-end_child <- function(child) if (child$is_alive()) child$kill_tree()
+end_child <- function(child) if (child$is_alive()) child$kill_tree(close_connections = FALSE)
 
 progress_bar <- function() {
   bar <- NULL

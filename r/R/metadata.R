@@ -24,11 +24,22 @@ listed_levels <- function(column) {
 }
 
 checked_metadata <- function(path) {
-  answer <- run_json(c("metadata", "check", path), quiet = TRUE)$value
+  answer <- tryCatch(
+    run_json(c("metadata", "check", path), quiet = TRUE)$value,
+    discreet_error_metadata = function(problem) stop(named_finding(problem))
+  )
   structure(
     list(value = answer$metadata, findings = answer$findings, text = readLines(path, warn = FALSE, encoding = "UTF-8")),
     class = "discreet_metadata"
   )
+}
+
+# The first of the errors that were found, in place of their number.
+named_finding <- function(problem) {
+  found <- if (nzchar(problem$output)) jsonlite::fromJSON(problem$output, simplifyVector = FALSE)$findings
+  errors <- Filter(function(finding) finding$severity == "error", found)
+  if (length(errors)) problem$message <- paste0(errors[[1]]$place, ": ", errors[[1]]$message)
+  problem
 }
 
 # The file of metadata for a command: as it was read, so that digests are the same.

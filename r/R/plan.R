@@ -38,8 +38,9 @@ plot.discreet_plan <- function(x, measure = c("right", "overlap", "explained"), 
   colours <- hcl.colors(max(length(rivals), 2L), "Dark 3")
   matplot(
     as.numeric(rownames(heights)), heights, type = "b", pch = seq_along(rivals), lty = seq_along(rivals), col = colours, log = "x", ylim = c(0, 1.02 + 0.06 * length(rivals)),
-    xlab = xlab, ylab = ylab, yaxt = "n", ...
+    xlab = xlab, ylab = ylab, xaxt = "n", yaxt = "n", ...
   )
+  axis(1, as.numeric(rownames(heights)))
   axis(2, seq(0, 1, 0.2), las = 1)
   legend("topleft", rivals, col = colours, pch = seq_along(rivals), lty = seq_along(rivals), bty = "n", cex = 0.8)
   invisible(heights)

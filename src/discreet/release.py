@@ -469,6 +469,35 @@ class PosteriorRecord(_Record):
     priors: tuple[PriorPosterior, ...] = Field(min_length=1)
 
 
+class PartRecord(_Record):
+    """One of several releases whose noisy moments were pooled."""
+
+    entry: int | None = Field(default=None, ge=1, description="of the ledger; None where it was not charged")
+    sha256: str = Field(description="digest of the release")
+    epsilon: float = Field(gt=0, description="nats, of this part alone")
+    delta: float = Field(ge=0, lt=1)
+    rho: float = Field(gt=0)
+    certainty: Chance = Field(description="what was reached with this part and those before")
+
+
+class PooledRecord(_Record):
+    """Moments that were bought part by part, until they were sure enough or a ceiling was reached."""
+
+    until: Annotated[float, Field(gt=0, lt=1)]
+    of: Literal["model", "columns"] = Field(
+        description="whose chance was to reach `until`: the likeliest model's, or "
+        "of each column that it matters or that it does not"
+    )
+    prior: Literal["broad", "sparse"]
+    at_most: float = Field(gt=0, description="the ceiling on epsilon, at the guarantee's delta")
+    accounting: Literal["basic", "zcdp"] = Field(description="what of the parts adds up below the ceiling")
+    reached: bool
+    epsilon_spent: float = Field(gt=0, description="of all parts; at the guarantee's delta, where rho adds up")
+    rho_spent: float = Field(gt=0)
+    fixed_epsilon: float = Field(gt=0, description="of one release with as little noise, were it known beforehand")
+    parts: tuple[PartRecord, ...] = Field(min_length=1)
+
+
 class PointsRecord(_Record):
     """Public points with the weights that private rows gave them: a weighted public table for any software."""
 
@@ -611,6 +640,8 @@ class Release(ReleaseViews, _Record):
         What chance gives in the place of the selection.
     model_posterior : PosteriorRecord or None
         How sure columns and models are, where it was asked.
+    pooled : PooledRecord or None
+        What was spent part by part, where the moments are of several releases.
     claims : tuple of ClaimRecord
         The proofs that the guarantee rests on, all the way down, as they shipped with the version that made it.
 
@@ -634,6 +665,7 @@ class Release(ReleaseViews, _Record):
     hybrid: HybridRecord | None = None
     chance: ChanceRecord | None = Field(default=None, exclude_if=_absent)
     model_posterior: PosteriorRecord | None = Field(default=None, exclude_if=_absent)
+    pooled: PooledRecord | None = Field(default=None, exclude_if=_absent)
     claims: tuple[ClaimRecord, ...] = ()
     public: tuple[PublicColumn, ...]
     not_protected: tuple[str, ...]
@@ -655,6 +687,11 @@ class Release(ReleaseViews, _Record):
         slopes = [] if self.fit is None or self.hybrid is not None else self.fit.coefficients
         slopes = [slope for slope in slopes if slope.column is not None]
         return bool(slopes) and all(self._tells_nothing(slope) for slope in slopes)
+
+    @property
+    def is_bought_in_parts(self) -> bool:
+        """Whether this is what parts were pooled to, and nothing that was computed from it."""
+        return self.pooled is not None and self.fit is None and self.model_posterior is None
 
     def _tells_nothing(self, slope: CoefficientRecord) -> bool:
         if slope.uninformative or self.fit is None or self.fit.family != "linear":

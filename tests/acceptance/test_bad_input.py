@@ -253,12 +253,12 @@ def test_bad_metadata_file(place, content, code, hint):
 @pytest.mark.parametrize(
     ("name", "content", "code", "hint"),
     [
-        ("none.parquet", None, 2, "must be a file or a folder of Parquet files, but none.parquet is none"),
+        ("none.parquet", None, 2, "must be a file or a folder of Parquet files, but none.parquet is not"),
         ("temporary", None, 2, "must hold Parquet files"),
         ("~nobody-here/people.csv", None, 2, "must be a file"),
         ("x" * 5000 + ".csv", None, 2, "must be a file"),
         ("http://example.org/people.csv", None, 2, "begins with one of postgresql://.*Copy the table"),
-        ("s3://bucket/people.parquet?nonsense=1", None, 2, "can be read, but 's3://bucket/people.parquet' is none"),
+        ("s3://bucket/people.parquet?nonsense=1", None, 2, "can be read, but 's3://bucket/people.parquet' cannot"),
         ("people.xlsx", b"x", 2, "must end in one of .csv, .*'people.xlsx'"),
         *((f"empty{ending}", b"", 5, "must be a readable") for ending in (".csv", ".parquet", ".arrow", ".duckdb")),
         ("empty.sqlite", b"", 2, "it holds: none"),

@@ -123,7 +123,7 @@ def test_a_free_fit_of_what_was_selected_has_intervals_that_hold(granted):
     """Columns selected anew by one part, and fitted by the other; all of the moments on request, with a caution."""
     assert granted.select("--yes", method="moments", epsilon=2, delta=1e-4, out="moments.json").code == 0
     ask = ("fit", "--from", "moments.json", "--out", "fit.json")
-    assert "selected anew, the other gave these intervals, which hold" in granted.run(*ask).out
+    assert "selected again, the other gave these intervals, which hold" in granted.run(*ask).out
     fitted, bought = Release.read("fit.json"), Release.read("moments.json")
     assert fitted.request["parameters"]["selective_inference"] == "fission"
     assert {term.column for term in fitted.fit.coefficients} == {None, *fitted.selected}
@@ -135,6 +135,29 @@ def test_a_free_fit_of_what_was_selected_has_intervals_that_hold(granted):
     assert "selective_inference" not in fit_from(older).request["parameters"]
     with pytest.raises(InvalidParameterError, match="moments in two parts"):
         fit_from(older, selective_inference="fission")
+
+
+def test_how_sure_columns_are_is_free_and_verifies(granted):
+    """Of noisy moments, under two priors; the report has it, and the ledger knows the parent."""
+    assert granted.select("--yes", method="moments", epsilon=2, delta=1e-4, out="moments.json").code == 0
+    spent = granted.run("budget", "show", "clinic", "--ledger", granted.ledger).out
+    done = granted.run("fit", "--from", "moments.json", "--posterior", "--out", "sure.json")
+    assert "chance that it matters     broad    sparse" in done.out
+    assert granted.run("budget", "show", "clinic", "--ledger", granted.ledger).out == spent
+    bought, sure = Release.read("moments.json"), Release.read("sure.json")
+    assert sure.model_posterior == bought.posterior()
+    assert "How sure" in granted.run("report", "sure.json").out
+    page = granted.run("report", "sure.json", "--audience", "analyst", "--format", "html").out
+    assert "Chance that the column matters" in page
+    words = "--columns age --posterior --confidence 0.8 --out few.json --json"
+    told = json.loads(granted.run("fit", "--from", "moments.json", *words.split()).out)["model_posterior"]
+    assert (told["confidence"], len(told["priors"])) == (0.8, 2)
+    files = [str(granted.folder / name) for name in ("moments.json", "sure.json", "few.json")]
+    assert granted.run("budget", "verify", *files, "--ledger", granted.ledger).code == 0
+    changed = sure.model_copy(update={"model_posterior": bought.posterior(0.5)})
+    changed.save(granted.folder / "changed.json")
+    assert granted.run("budget", "verify", "changed.json", "--ledger", granted.ledger).code != 0
+    assert "give --from RELEASE" in granted.run("fit", "--posterior").refused(2)
 
 
 def test_a_release_shows_what_it_was_charged_in_rho(place):
@@ -149,7 +172,7 @@ def test_a_release_shows_what_it_was_charged_in_rho(place):
         assert charge.rho_spent == pytest.approx(spent + charge.rho)
         spent = charge.rho_spent
         assert charge.delta_cap == 1e-3
-    assert "The whole cap stands for epsilon 3 at delta 0.001." in " ".join(
+    assert "The whole cap corresponds to epsilon 3 at delta 0.001." in " ".join(
         place.run("report", "release.json").out.split()
     )
 
@@ -239,7 +262,7 @@ def test_what_was_computed_from_a_plan_in_parts_verifies(granted):
 
 WAYS = {
     "fission": ("one half of what the moments tell", "one chose the columns, the other gave"),
-    "split": ("half of the units select", "whom the choice did not see"),
+    "split": ("half of the units select", "which the choice did not use"),
     "none": ("all rows", "intervals too narrow"),
 }
 """What the dry run says of each way to keep intervals valid, and the report."""

@@ -140,7 +140,9 @@ def test_the_check_gives_its_comparison_as_json(place: Place) -> None:
     by_name = {column["name"]: column for column in told["columns"]}
     assert by_name["age"] == {"name": "age", "declared": "integer", "stored": "BIGINT", "problem": None}
     assert by_name["smoker"]["problem"] in told["findings"][0]["message"]
-    assert "columns" not in json.loads(place.run("metadata", "check", "other.json", "--json").out)
+    alone = json.loads(place.run("metadata", "check", "other.json", "--json").out)
+    assert "columns" not in alone
+    assert dc.Metadata.from_value(alone["metadata"]) == dc.Metadata.read(place.folder / "other.json")
 
 
 def test_the_check_reads_the_header_alone(place: Place) -> None:

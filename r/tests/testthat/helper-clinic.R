@@ -15,7 +15,12 @@ people <- function(n = 240) {
   )
 }
 
-clinic <- function(...) dp_metadata(dataset = "clinic", n_rows = 240, columns = utils::modifyList(clinic_columns, list(...)))
+once <- new.env()
+
+clinic <- function() {
+  if (is.null(once$clinic)) once$clinic <- dp_metadata(dataset = "clinic", n_rows = 240, columns = clinic_columns)
+  once$clinic
+}
 
 granted <- function(epsilon = 100, delta = 1e-2) {
   ledger <- tempfile("ledger", fileext = ".sqlite")
@@ -43,3 +48,9 @@ noting_command <- function(notes, before = "") {
 }
 
 folders_left <- function() list.files(tempdir(), pattern = "^discreet-[0-9a-f]+$")
+
+types_in <- function(path) {
+  connection <- RSQLite::dbConnect(RSQLite::SQLite(), path)
+  on.exit(RSQLite::dbDisconnect(connection))
+  list(types = RSQLite::dbGetQuery(connection, "PRAGMA table_info(data_frame)")$type, rows = RSQLite::dbReadTable(connection, "data_frame"))
+}

@@ -21,10 +21,23 @@ test_that("a formula says target, columns, constant, offset and exposure", {
   public <- list(value = list(columns = list(y = 1, a = 2, b = 3)))
   expect_equal(read_formula(y ~ ., public)$columns, c("a", "b"))
   expect_equal(read_formula(y ~ . + offset(b), public)$columns, "a")
+  expect_equal(read_formula(y ~ ., is_default = TRUE)$columns, character()) # of the command, also where a service has the metadata
 })
 
 test_that("a formula of something else is refused", {
   for (formula in list(y ~ a:b, y ~ a * b, y ~ poly(a, 2), log(y) ~ a, ~a, y ~ offset(a * b), y ~ .)) {
     expect_error(read_formula(formula), class = "discreet_error_usage")
   }
+})
+
+test_that("families are named as R names them, too", {
+  expect_equal(vapply(list(gaussian, binomial(), "poisson", "logistic"), family_name, ""), c("linear", "logistic", "poisson", "logistic"))
+  expect_error(family_name(2), class = "discreet_error_usage")
+})
+
+test_that("what cannot be an argument is refused before anything is asked", {
+  expect_error(words_of(list(2)), "needs a name", class = "discreet_error_usage")
+  expect_error(words_of(list(a = NA_real_)), "without NA", class = "discreet_error_usage")
+  expect_error(file_word(c("a", "b"), "The plan"), "The plan must be the path of one file", class = "discreet_error_usage")
+  expect_error(asked_columns(y ~ a, "y", NULL, NULL), "leave one out", class = "discreet_error_usage")
 })

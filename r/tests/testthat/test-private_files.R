@@ -1,9 +1,3 @@
-types_in <- function(path) {
-  connection <- RSQLite::dbConnect(RSQLite::SQLite(), path)
-  on.exit(RSQLite::dbDisconnect(connection))
-  list(types = RSQLite::dbGetQuery(connection, "PRAGMA table_info(data_frame)")$type, rows = RSQLite::dbReadTable(connection, "data_frame"))
-}
-
 declare <- function(...) list(value = list(columns = list(...)))
 
 test_that("columns keep their types: labels of factors, truth values, numbers, text, missing cells", {

@@ -13,7 +13,7 @@ drawn <- function(plot_it) {
 }
 
 test_that("a fit is read as regressions are", {
-  expect_named(coef(fit), c("(Intercept)", "age", "site: south", "site: west"))
+  expect_named(coef(fit), c("(Intercept)", "age", "site=south", "site=west"))
   expect_equal(unname(coef(fit)["age"]), 0.2, tolerance = 0.3)
   limits <- confint(fit)
   expect_equal(colnames(limits), c("2.5 %", "97.5 %"))
@@ -26,7 +26,7 @@ test_that("a fit is read as regressions are", {
   shown <- utils::capture.output(print(summary(fit)))
   expect_match(paste(shown, collapse = "\n"), "Estimate +Std. Error +2.5 % +97.5 % +Privacy")
   expect_false(any(grepl("Pr\\(|p-value|\\*\\*", shown)))
-  expect_match(shown, "Guarantee: epsilon 50, delta 1e-04, replace_one, per person", all = FALSE)
+  expect_match(shown, "Guarantee: epsilon 50, delta 0.0001, replace_one, per person", all = FALSE)
 })
 
 test_that("predictions are those of the coefficients, and new data are no argument of a process", {
@@ -38,7 +38,7 @@ test_that("predictions are those of the coefficients, and new data are no argume
   earlier <- options(discreet.command = script)
   on.exit(options(earlier))
   new <- data.frame(age = c(31, 61), site = factor(c("north", "west")), row.names = c("a", "b"))
-  expected <- coef(fit)["(Intercept)"] + coef(fit)["age"] * new$age + c(0, coef(fit)["site: west"])
+  expected <- coef(fit)["(Intercept)"] + coef(fit)["age"] * new$age + c(0, coef(fit)["site=west"])
   expect_equal(predict(fit, new), c(a = expected[[1]], b = expected[[2]]))
   both <- predict(fit, new, interval = "confidence", level = 0.9)
   expect_equal(dim(both), c(2L, 3L))
@@ -110,4 +110,17 @@ test_that("whether intervals hold after a selection is said as the report says i
   expect_equal(after_selection(fit), "")
   text <- unclass(dp_report(fit, audience = "participant"))
   expect_match(text, "visits")
+})
+
+test_that("a report is a text or a file", {
+  file <- tempfile(fileext = ".html")
+  expect_equal(dp_report(fit, file, audience = "analyst"), file)
+  expect_match(paste(readLines(file), collapse = "\n"), "<html")
+  expect_output(print(dp_report(moments, format = "markdown")), "visits")
+})
+
+test_that("what is no release cannot be reported, saved or fitted", {
+  expect_error(dp_report(list()), "A release must be one", class = "discreet_error_usage")
+  expect_error(dp_save(1, tempfile()), "can be saved", class = "discreet_error_usage")
+  expect_error(new_release(list(text = "{}", value = list())), "not a release", class = "discreet_error_verification")
 })

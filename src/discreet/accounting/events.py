@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from discreet.errors import UnsupportedEventError
+
 
 @dataclass(frozen=True)
 class Event:
@@ -172,6 +174,44 @@ def event_record(event: Event) -> dict[str, Any]:
     {'type': 'LaplaceEvent', 'epsilon': 0.5}
     """
     return {"type": type(event).__name__, **{name: _plain(value) for name, value in vars(event).items()}}
+
+
+def event_of(record: dict[str, Any]) -> Event:
+    """Return the event of a record, its numbers as exact as floats are.
+
+    Parameters
+    ----------
+    record : dict
+        As `event_record` makes it.
+
+    Returns
+    -------
+    Event
+        Of the same kind.
+
+    Raises
+    ------
+    UnsupportedEventError
+        When the record is of no event of this kind.
+    """
+    known = {kind.__name__: kind for kind in _kinds(Event)}
+    fields = {name: _read(value) for name, value in record.items() if name != "type"}
+    try:
+        return known[record["type"]](**fields)
+    except (KeyError, TypeError):
+        raise UnsupportedEventError(
+            "A record must be of an event that is analyzed here, but this one is not."
+        ) from None
+
+
+def _kinds(kind: type[Event]) -> list[type[Event]]:
+    return [kind, *(each for below in kind.__subclasses__() for each in _kinds(below))]
+
+
+def _read(value: Any) -> Any:
+    if isinstance(value, list | tuple):
+        return tuple(map(event_of, value))
+    return value if isinstance(value, str) else Fraction(value)
 
 
 def _plain(value: Any) -> Any:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 Fit = Annotated[Path, typer.Argument(help="A release of a fit.")]
 Confidence = Annotated[float | None, typer.Option(help="Level of the intervals. Default: that of the fit.")]
 AsJson = Annotated[bool, typer.Option("--json", help="As JSON.")]
-NOTHING = "nothing can be told"
+NOTHING = "uninformative"
 
 
 def predict(
@@ -135,7 +135,7 @@ def _values(text: str) -> dict[str, str]:
     pairs = [part.partition("=") for part in names([text]) or ()]
     lacking = [name for name, sign, _ in pairs if not sign]
     if lacking:
-        raise InvalidParameterError(f"--at needs NAME=VALUE, but {lacking[0][:60]!r} has no '='. Write it so.")
+        raise InvalidParameterError(f"--at needs NAME=VALUE, but {lacking[0][:60]!r} has no '='. Give NAME=VALUE.")
     columns = [name for name, _, _ in pairs]
     twice = [name for name in columns if columns.count(name) > 1]
     if twice:

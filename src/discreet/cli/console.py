@@ -43,7 +43,9 @@ def differ(*paths: Path | None) -> None:
     """Refuse to write two outputs to one file."""
     resolved = [path.resolve() for path in paths if path is not None]
     if len(set(resolved)) < len(resolved):
-        raise InvalidParameterError("Each output must have a file of its own, but two are one. Choose another path.")
+        raise InvalidParameterError(
+            "Each output must have a file of its own, but two have the same. Choose another path."
+        )
 
 
 def given_options(context: typer.Context) -> Iterator[tuple[str, Any, str]]:

@@ -102,7 +102,7 @@ def question(
     if draws != 1 and measure_and_least:
         raise InvalidParameterError("A goal takes each table once. Leave out --draws, or give more --tables.")
     if alone and not method:
-        raise InvalidParameterError("Nothing is to be compared, but there is no request. Give --method beside --alone.")
+        raise InvalidParameterError("--alone plans one request, but none is given. Give --method beside --alone.")
     epsilons = numbers_of(epsilon, "--epsilon E,E", "0.1,1,10") or ()
     fields = {
         "target": target,

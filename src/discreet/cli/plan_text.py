@@ -137,7 +137,7 @@ def scenario_lines(supposed: dict[str, Any]) -> list[str]:
     """
     rows = " or ".join(count(n) for n in supposed["n_rows"])
     scenarios, like = supposed["scenarios"], supposed.get("like")
-    start = f"Supposed of the table, not read from it: {rows} rows; "
+    start = f"Assumed about the table, not read from it: {rows} rows; "
     if like is not None:
         records = f"{count(like['n_records'])} complete records of the public table {visible(like['name'])}"
         spread = f"drawn from the {records}, as they are correlated there."
@@ -182,17 +182,17 @@ def note_lines(question: "workflow.Question", expectation: "workflow.Expectation
     if kinds:
         notes.append(
             f"if you are unlucky: the worst of {len(kinds)} kinds of tables with the stated effects and noise: "
-            f"{', '.join(kinds)}. Nothing promises that yours is none worse."
+            f"{', '.join(kinds)}. Your table may be worse."
         )
     if expectation.fewer:
-        notes.append(f"with half the people: {count(expectation.fewer[0]['n_rows'])} rows, all else alike.")
+        notes.append(f"with half the people: {count(expectation.fewer[0]['n_rows'])} rows, all else equal.")
     scenarios = len(expectation.supposed["scenarios"])
     if scenarios > 1:
-        notes.append(f"A to {scenario_names(scenarios)[-1]}: the scenarios; mean and worst are those over them.")
+        notes.append(f"A to {scenario_names(scenarios)[-1]}: the scenarios; mean and worst are over these.")
     if scenarios > MOST_SHOWN:
         notes.append("The figures of each scenario are in --json and --out.")
     if any(choice.method in ("sis", "two-stage") for choice in expectation.choices):
-        notes.append("sis and two-stage select as many columns as they are told: right only where that is known.")
+        notes.append("sis and two-stage select a given number of columns: they are right only if that number is.")
     notes += _chance_notes(question, expectation)
     notes += _fit_notes(question, expectation)
     for theorem in expectation.theory:
@@ -211,7 +211,7 @@ def _essential_notes(question: "workflow.Question", expectation: "workflow.Expec
         notes.append(f"{question.goal[0]}: {WORDS[question.goal[0]]}.")
     kinds = list(dict.fromkeys(row["kind"] for row in expectation.unlucky))
     if kinds:
-        notes.append(f"If you are unlucky: the worst of {len(kinds)} kinds of unkind tables.")
+        notes.append(f"If you are unlucky: the worst of {len(kinds)} kinds of unfavorable tables.")
     if expectation.refused:
         notes.append(f"{len(expectation.refused)} selections were left out.")
     return [*notes, "All selections, measures and fits, and what the figures mean: --full, or --out plan.html."]
@@ -227,7 +227,7 @@ def _chance_notes(question: "workflow.Question", expectation: "workflow.Expectat
     at = f"At epsilon {number(question.middle)}"
     nothing = [visible(name) for name, chance in told if chance.could_stand_out is False]
     notes = (
-        [f"{at} nothing can stand out with {'; '.join(nothing)}: what it selects may be what chance gives."]
+        [f"{at} nothing can stand out with {'; '.join(nothing)}: what it selects may be due to chance."]
         if nothing
         else []
     )
@@ -244,10 +244,10 @@ def _fit_notes(question: "workflow.Question", expectation: "workflow.Expectation
     if expectation.fits:
         noise = f"delta {question.delta:.0g}" if question.delta else "no delta"
         notes.append(
-            f"A linear fit of the right columns: what `discreet fit` tells of them at this epsilon for itself, with "
+            f"A linear fit of the right columns: what `discreet fit` gives for them at this epsilon, with "
             f"{noise}. error: mean absolute error of a coefficient, and half width: of its 95% interval where it has "
-            "two ends, in the target's unit per half range of a column; coverage: of the intervals with an end, the "
-            "part that hold the effect; vacuous: the part of which nothing can be told."
+            "two ends, in the target's unit per half range of a column; coverage: the share of intervals with an "
+            "end that hold the effect; vacuous: the uninformative share."
         )
     reasons = dict.fromkeys(expectation.fits_refused.values())
     notes += [f"Left out: a fit of the right columns. {visible(reason)}" for reason in reasons]
@@ -260,18 +260,17 @@ def _theorem(theorem: dict[str, Any], several: bool) -> list[str]:
     failing = sum(not condition["holds"] for condition in conditions)
     where = f"{theorem['rival']}, epsilon {number(theorem['epsilon'])}{', scenario A' if several else ''}"
     sentence = (
-        "all of its conditions hold; it tells what happens as the table grows, not how often a table of this size is "
-        "right."
+        "all of its conditions hold; it is about growing tables, not about how often a table of this size is right."
         if not failing
         else f"its conditions do not all hold ({failing} of {len(conditions)} {'fails' if failing == 1 else 'fail'}), "
-        "so it tells nothing."
+        "so it does not apply."
     )
     return [f"Lei et al., theorem {theorem['theorem']} ({where}): {sentence}", *map(_condition, conditions)]
 
 
 def _condition(condition: dict[str, Any]) -> str:
     quantity, sign = condition["quantity"], SIGNS[condition["relation"]]
-    needed = "more than can be had" if condition["needed"] is None else f"{sign} {_plain(condition['needed'])}"
+    needed = "more than is possible" if condition["needed"] is None else f"{sign} {_plain(condition['needed'])}"
     verdict = "holds" if condition["holds"] else "fails"
     return f"  {verdict}  {quantity} {_plain(condition['found'])}, {needed} needed so that {condition['purpose']}"
 

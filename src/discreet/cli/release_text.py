@@ -5,11 +5,13 @@ from typing import TYPE_CHECKING
 from discreet import report as reports
 from discreet.cli.console import number
 from discreet.report.chance_words import TELLS_NOTHING, sentences
-from discreet.report.request_facts import public_moments
+from discreet.report.request_facts import is_contradicted, public_moments
 from discreet.report.words import count
 
 if TYPE_CHECKING:
     from discreet.release import NoiseRecord, Release
+
+CONTRADICTION = "BEWARE: a private look at the rows speaks against these public products. Ask without them."
 
 SCREENINGS = ("canonical_lipschitz", "one_shot", "peeling")
 """Mechanisms that do not choose among models."""
@@ -31,6 +33,7 @@ def summary(release: "Release") -> str:
         lines += [f"  {text}" for text in sentences(release)]
         known = public_moments(release.request["parameters"].get("public_moments"))
         lines += [f"  products of the columns: {known}"] if known else []
+        lines += [f"  {CONTRADICTION}"] if is_contradicted(release) else []
     if release.hybrid is not None:
         lines += estimated(release)
     if release.fit is not None:
@@ -38,6 +41,7 @@ def summary(release: "Release") -> str:
         lines += [f"  {TELLS_NOTHING}"] if release.intervals_tell_nothing else []
         lines += _after_selection(release)
     lines += _posterior(release)
+    lines += _parts(release)
     promise = release.guarantee
     if promise is None:
         lines.append("  NOT PRIVATE: no guarantee, for study. It must not leave.")
@@ -47,7 +51,7 @@ def summary(release: "Release") -> str:
             f"per {promise.unit}"
         )
     charge = release.provenance.ledger
-    if release.provenance.derived_from is not None:
+    if release.provenance.derived_from is not None and not release.is_bought_in_parts:
         lines.append("  computed from an earlier release, without the rows: nothing further was spent")
     elif charge is not None:
         spent = f"{number(charge.epsilon_spent)} of {number(charge.epsilon_cap)}"
@@ -66,15 +70,22 @@ def _after_selection(release: "Release") -> list[str]:
     if reports.is_by_fission(release):
         anew = release.provenance.derived_from is not None
         columns = ", ".join(release.selected) or "no column"
-        chosen = [f"  Selected anew, by one half of what the moments tell: {columns}"] if anew else []
+        chosen = [f"  Selected again, by one half of what the moments tell: {columns}"] if anew else []
         return [
             *chosen,
-            f"  one half of what the moments tell selected{' anew' if anew else ''}, the other gave these intervals, "
+            f"  one half of what the moments tell selected{' again' if anew else ''}, the other gave these intervals, "
             "which hold after the selection",
         ]
     if reports.is_of_selection(release):
         return ["  the same rows selected: nothing guarantees the level of these intervals"]
     return []
+
+
+def _parts(release: "Release") -> list[str]:
+    """What was spent part by part."""
+    from discreet.report.posteriors import parts  # where it is needed alone
+
+    return [f"  {text}" for text in parts(release)]
 
 
 def _posterior(release: "Release") -> list[str]:

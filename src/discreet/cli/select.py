@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from discreet import workflow
-from discreet.cli.console import progress, say
+from discreet.cli.console import number, progress, result, say, spare
 from discreet.cli.options import (
     Book,
     Data,
@@ -27,10 +27,10 @@ from discreet.cli.options import (
 )
 from discreet.cli.parameter_options import other_parameters, parameter_help, taking
 from discreet.cli.request_options import Asked, sharing
-from discreet.cli.spend import spend
+from discreet.cli.spend import confirmed, deliver, interactive, spend
 from discreet.cli.suppose import Correlation, Effect, Like, NoiseSd, NTrue, RSquared, Times, supposed
 from discreet.errors import InvalidParameterError, PolicyError
-from discreet.files import read_text
+from discreet.files import read_text, writable
 
 EXAMPLE = """\b
 Example:
@@ -42,6 +42,8 @@ Example:
     --target mdvis --method auto --epsilon 1 --delta 1e-6 --out release.json
   discreet select --data rand_hie.parquet --metadata rand_hie.yaml \\
     --target mdvis --method auto --correlation 0.5 --times 0.5,1 --epsilon 1
+  discreet select --data rand_hie.parquet --metadata rand_hie.yaml \\
+    --target mdvis --method moments --until 0.9 --at-most 2 --delta 1e-6
 """
 
 Names = Annotated[list[str] | None, typer.Option(help="Columns that may be selected: COL,COL. Default: all declared.")]
@@ -59,8 +61,7 @@ USE_PUBLIC = ("moments", "decorrelated", "auto")
 """Methods to which public moments of the columns are of use."""
 
 
-@taking(*METHODS, needed=("epsilon",))
-def question(
+def _question(
     target: Annotated[str, typer.Option(help="The response: a numeric column; for sis and two-stage also a category.")],
     candidates: Names = None,
     method: Annotated[
@@ -100,7 +101,11 @@ def question(
     return Asked(method, target, names(candidates), parameters, stated, reads)
 
 
-@sharing(question)
+question = taking(*METHODS, needed=("epsilon",))(_question)
+"""What a selection asks, at a price that is known beforehand."""
+
+
+@sharing(taking(*METHODS, epsilon=None)(_question))
 def select(
     options: Asked,
     metadata: Annotated[Path, typer.Option(help="What is public about the table (YAML or JSON).")],
@@ -111,6 +116,24 @@ def select(
     stated: Stated = False,
     ledger: Book = None,
     witness: Witness = None,
+    until: Annotated[
+        float | None,
+        typer.Option(
+            help="Of moments, in the place of --epsilon: buy parts until the likeliest model has this chance, such as "
+            "0.9."
+        ),
+    ] = None,
+    at_most: Annotated[float | None, typer.Option(help="Of --until: the ceiling on epsilon, of all parts.")] = None,
+    until_of: Annotated[
+        str, typer.Option(help="Of --until: model, or columns: that each column matters, or that it does not.")
+    ] = "model",
+    until_prior: Annotated[
+        str,
+        typer.Option(help="Of --until: sparse (few, strong effects expected) or broad (any number of effects)."),
+    ] = "sparse",
+    from_: Annotated[
+        Path | None, typer.Option("--from", help="Of --until: a release of moments to go on from; it counts.")
+    ] = None,
     out: Out = None,
     fresh: Fresh = False,
     dry_run: DryRun = False,
@@ -120,6 +143,16 @@ def select(
 ) -> None:
     """Spend budget to learn which variables belong in the regression of TARGET."""
     how = How(data, table, ledger, out, fresh, dry_run, json_, yes, quiet, targets, witness=witness, stated=stated)
+    stop = (until, at_most, until_of, until_prior)
+    if until is not None or at_most is not None or from_ is not None:
+        if public_table is not None:
+            raise InvalidParameterError("Parts must be of bought moments alone. Leave out --public-table.")
+        _in_parts(options, stop, from_, metadata, how)
+        return
+    if "epsilon" not in options.parameters:
+        raise InvalidParameterError(
+            "A selection spends budget: give --epsilon, or with --method moments --until and --at-most."
+        )
     if public_table is not None:
         options = _with_public(options, metadata, public_table, data)
     if options.method != "auto":
@@ -147,6 +180,43 @@ def _with_public(options: Asked, metadata: Path, public_table: Path, data: str |
     names = options.candidates or tuple(name for name in public.columns if name != options.target)
     parameters = {**options.parameters, "public_moments": workflow.public_moments(public_table, public, names)}
     return replace(options, parameters=parameters, reads=(*options.reads, public_table))
+
+
+def _in_parts(
+    options: Asked, stop: tuple[float | None, float | None, str, str], earlier: Path | None, metadata: Path, how: How
+) -> None:
+    """Buy noisy moments part by part, and hand over what is bought so far after each."""
+    until, at_most, of, prior = stop
+    if options.method != "moments" or until is None or at_most is None or "epsilon" in options.parameters:
+        raise InvalidParameterError(
+            "Parts are bought of moments, below a ceiling: give --method moments, --until and --at-most, and leave out "
+            "--epsilon."
+        )
+    public, method = workflow.Metadata.read(metadata), options.chosen()
+    if how.data is None:
+        raise InvalidParameterError("A private table is needed: give --data FILE.")
+    opened = workflow.open_table(how.data, public, how.table, how.targets)
+    for path in how.outputs():
+        writable(path)
+    with workflow.Ledger(how.ledger, witness=how.witness) as book, progress(how.quiet) as show_progress:
+        for path in how.outputs():
+            spare(path, how.data, how.targets, metadata, *options.reads, book.location, book.witness)
+        terms = workflow.terms_for(method, public.dataset, book, until, at_most, of=of, prior=prior)
+        adds_up = "rho adds up" if terms.is_concentrated else "epsilon and delta add up"
+        if how.dry_run:
+            whole = f"epsilon {number(at_most)} and delta {number(terms.delta)}"
+            result(f"Parts of at most {whole} together; {adds_up}.")
+            return
+        if interactive() and not how.yes:
+            say(f"This may spend up to epsilon {number(at_most)} for {public.dataset} and cannot be undone.")
+            confirmed()
+        parts = () if earlier is None else workflow.parts_of(workflow.Release.read(earlier), book)
+        release = workflow.pay_as_you_go(
+            method, terms, opened, options.target, options.candidates,
+            ledger=book, earlier=parts, progress=show_progress,
+            kept=lambda bought: None if how.out is None else bought.save(how.out),
+        )  # fmt: skip
+    deliver(release, how)
 
 
 def auto_of(

@@ -26,8 +26,10 @@ _HOMES = {
 
 SELECTIONS = ("pcls", "pcpl", "moments")
 SCREENINGS = ("sis", "two-stage")
-CHOOSING = (*SELECTIONS, *SCREENINGS, "decorrelated")
-"""Whatever chooses columns in one request; plans of several steps have the first two kinds."""
+IN_PLANS = (*SELECTIONS, "decorrelated")
+"""Selections of a plan of several steps."""
+CHOOSING = (*IN_PLANS, *SCREENINGS)
+"""Whatever chooses columns in one request."""
 FAMILIES = ("linear", "logistic", "poisson")
 
 

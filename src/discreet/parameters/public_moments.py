@@ -1,8 +1,8 @@
 """What is known of the columns from elsewhere: means and covariances of a public table, or stated ones."""
 
+import math
 from typing import Annotated, Self
 
-import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from discreet.parameters.ranges import MAX_ROWS
@@ -52,9 +52,13 @@ class PublicMoments(BaseModel):
                 "public_moments must have a mean and a row of covariances for each label, each label once, but they do "
                 "not fit."
             )
-        matrix = np.array(self.covariance)
-        scale = np.sqrt(np.maximum(np.outer(matrix.diagonal(), matrix.diagonal()), 0.0))
-        if (np.abs(matrix - matrix.T) > ROUNDING * scale).any() or (np.abs(matrix) > scale * (1.0 + ROUNDING)).any():
+        sizes = [math.sqrt(max(row[place], 0.0)) for place, row in enumerate(self.covariance)]
+        pairs = [(i, j, sizes[i] * sizes[j]) for i in range(p) for j in range(p)]
+        entries = self.covariance
+        if any(
+            abs(entries[i][j] - entries[j][i]) > ROUNDING * scale or abs(entries[i][j]) > scale * (1.0 + ROUNDING)
+            for i, j, scale in pairs
+        ):
             raise ValueError(
                 "public_moments must have a symmetric covariance, none larger than its two variances allow, but theirs "
                 "is not."
@@ -65,7 +69,7 @@ class PublicMoments(BaseModel):
 PublicMomentsOption = Annotated[
     PublicMoments | None,
     Field(
-        description="Means and covariances of the columns that are known from elsewhere: from public records, or by "
+        description="Means and covariances of the columns that are known from elsewhere. From public records, or by "
         "design. They cost nothing, so that all of epsilon is spent on the target. What is selected is right where the "
         "private rows have about the same ones: that is supposed, and the release says so. Default none: they are "
         "bought."

@@ -15,7 +15,7 @@ def answer(facts: Facts) -> str:
     """Return what was found; that nothing stood out, where chance gives as much."""
     fit = facts.release.fit
     if facts.kind == "moments":
-        return "Noisy sums, from which regressions can be computed without the rows. They are no answer yet."
+        return "Noisy sums, from which regressions can be computed without the rows. They are not yet an answer."
     if facts.kind == "fit" and fit is not None:
         return _of_fit(fit, facts)
     chance = facts.release.chance
@@ -38,8 +38,8 @@ def _of_fit(fit: FitRecord, facts: Facts) -> str:
     level = f"{100.0 * fit.confidence:g}% intervals"
     words = [f"{word} with {_terms(terms)}" for word, terms in (("higher", above), ("lower", below)) if terms]
     if not words:
-        return f"The sign of no coefficient can be told ({level})."
-    unknown = f" The sign of {count(others)} other{'s' if others > 1 else ''} cannot be told." if others else ""
+        return f"The sign of no coefficient is known ({level})."
+    unknown = f" The sign of {count(others)} other{'s' if others > 1 else ''} is not known." if others else ""
     return f"{facts.short_target} is {' and '.join(words)} ({level}).{unknown}"
 
 

@@ -35,6 +35,8 @@ def estimate_sections(facts: Facts) -> Iterator[Section]:
         yield from _hybrid(facts.hybrid, Sentences("hybrid.j2", facts), full)
     if facts.sizes:
         yield Section("sizes", "The best model of every size", tuple(_sizes(facts, tell)))
+    if facts.parts:
+        yield Section("parts", "What was spent, part by part", tuple(map(Paragraph, facts.parts)))
     if facts.sure:
         yield Section("sure", "How sure the columns are", tuple(_sure(facts.sure, tell, full)))
     if facts.sums:
@@ -108,7 +110,7 @@ def _hybrid(hybrid: Hybrid, tell: Sentences, full: bool) -> Iterator[Section]:
         )
         yield Section("rivals", tell.chosen_title(), (Paragraph(tell.chosen()), rivals, *paragraphs(tell.unlisted())))
     if hybrid.twins:
-        yield Section("twins", "What errors to expect", tuple(_twins(hybrid, tell, full)))
+        yield Section("twins", "Expected errors", tuple(_twins(hybrid, tell, full)))
 
 
 def _points(points: Points, hybrid: Hybrid, tell: Sentences, full: bool) -> Iterator[Block]:

@@ -12,7 +12,7 @@ from discreet.report.account import standing
 from discreet.report.estimates import Fit
 from discreet.report.hybrids import Hybrid
 from discreet.report.noise_box import Noise, Step
-from discreet.report.posteriors import Sure, sure
+from discreet.report.posteriors import Sure, parts, sure
 from discreet.report.price import price
 from discreet.report.promise import Promise, promise
 from discreet.report.sizes import Size, choice_gap, is_choice_proven, sizes
@@ -117,6 +117,7 @@ class Facts:
     choice_gap: float
     sums: Sums | None
     sure: Sure | None
+    parts: tuple[str, ...]
     columns: tuple[Column, ...]
     n_unlisted: int
     sources: str
@@ -200,12 +201,13 @@ def gather(release: Release, audience: Audience, n_listed: int | None, contact: 
         choice_gap=choice_gap(release),
         sums=_sums(release),
         sure=sure(release),
+        parts=parts(release),
         columns=columns[:n_listed],
         n_unlisted=len(columns) - len(columns[:n_listed]),
         sources="; ".join(dict.fromkeys(column.source for column in release.public)) or "none",
         not_protected=release.not_protected,
         budget=_budget(provenance.ledger) if provenance.ledger else None,
-        derived_from=provenance.derived_from,
+        derived_from=None if release.is_bought_in_parts else provenance.derived_from,
         event=setting(release.event) if release.event else None,
         contact=contact,
         release=release,

@@ -141,7 +141,7 @@ def _notes(release: Release) -> list[str]:
     if release.intervals_tell_nothing:
         notes.append(TELLS_NOTHING)
     if release.fit is not None and release.fit.has_intervals:
-        notes.append("noise: the share of the variance that is noise for privacy. An infinite end cannot be told.")
+        notes.append("noise: the share of the variance that is noise for privacy. An infinite end is not known.")
     if request_facts.is_by_fission(release):
         notes.append("One part of what the moments tell selected the columns, the other gave these intervals.")
     if request_facts.is_by_half(release):

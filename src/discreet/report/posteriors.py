@@ -6,7 +6,7 @@ from discreet.release import PosteriorRecord, PriorPosterior, Release
 from discreet.report.drawing import ACCENT, INK, MUTED, PALE, SHARES, Key, rows_panel, shares, svg
 from discreet.report.estimates import MOST_DRAWN
 from discreet.report.widths import squeezed
-from discreet.report.words import alike, listed, number, percent, visible
+from discreet.report.words import alike, at_most, listed, number, percent, visible
 
 _WIDTH, _ROW, _LONGEST = 300, 24, 32
 _MODELS = 5
@@ -68,6 +68,23 @@ def sure(release: Release) -> Sure | None:
         best_chances=models[0][1:] if models else (),
         confidence=f"{number(100.0 * record.confidence)}%",
         sampling_error=number(max(errors), 2) if errors else None,
+    )
+
+
+def parts(release: Release) -> tuple[str, ...]:
+    """Return what a release that was bought part by part says of that, in sentences."""
+    record = release.pooled
+    if record is None:
+        return ()
+    count, last = len(record.parts), record.parts[-1].certainty
+    whose = "the likeliest model" if record.of == "model" else "what is said of each column"
+    why = "which was asked for" if record.reached else f"short of {percent(record.until)}: the ceiling ended it"
+    worth = f"rho {at_most(record.rho_spent, 3)}, " if record.accounting == "zcdp" else ""
+    return (
+        f"Bought in {count} part{'s' if count > 1 else ''}, until {whose} had a chance of {percent(last)} "
+        f"({WORDS[record.prior]} expected), {why}.",
+        f"Spent {worth}epsilon {at_most(record.epsilon_spent, 3)} of at most {at_most(record.at_most, 3)}; one release "
+        f"with as little noise, known beforehand, takes epsilon {at_most(record.fixed_epsilon, 3)}.",
     )
 
 

@@ -198,7 +198,7 @@ class _Report:
         yield Paragraph(say.ledger())
         if budget:
             yield Picture("budget", say.budget_title(), say.budget_note())
-            worth = (Entry("The cap stands for", budget.worth),) if budget.worth else ()
+            worth = (Entry("The cap corresponds to", budget.worth),) if budget.worth else ()
             spent = Entry(f"{budget.currency.capitalize()} spent of the cap", f"{budget.spent} of {budget.cap}")
             head = Entry("Head of the chain", budget.head, is_code=True)
             yield Entries("Where the charge stands", (Entry("Entry", budget.entry), spent, *worth, head))

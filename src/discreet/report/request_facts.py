@@ -110,6 +110,15 @@ def public_moments(stated: Any) -> str:
     )
 
 
+CONTRADICTED = 3.0
+"""Standard deviations beyond which the rows do not go with public moments."""
+
+
+def is_contradicted(release: Release) -> bool:
+    """Tell whether a private look at the rows spoke against the public moments that the answer rests on."""
+    return any(step.name == "public_check" and (step.value or 0.0) > CONTRADICTED for step in release.steps)
+
+
 def is_of_selection(release: Release) -> bool:
     """Tell whether the columns of a fit were selected from the same rows.
 

@@ -154,14 +154,15 @@ class _Race:
     def add(self, compared: Sequence[Rival], n_tables: int, seed: int, explains: bool) -> None:
         """Run them on further tables of each scenario."""
         self._explained.clear()
-        for scenario in self._scenarios:
+        # Draws of their own for each scenario: with the same ones means over scenarios would rest on few draws.
+        for place, scenario in enumerate(self._scenarios):
             for mean in expected(
                 scenario,
                 compared,
                 [self._epsilon],
                 n_tables=n_tables,
                 n_draws=1,
-                seed=seed,
+                seed=seed * len(self._scenarios) + place,
                 explains=explains,
                 requests=self._requests,
                 progress=self._progress,

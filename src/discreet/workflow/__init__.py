@@ -48,6 +48,9 @@ if TYPE_CHECKING:
     from discreet.workflow.metadata import check_metadata as check_metadata
     from discreet.workflow.metadata import convert_metadata as convert_metadata
     from discreet.workflow.metadata import derived_columns as derived_columns
+    from discreet.workflow.paid_parts import parts_of as parts_of
+    from discreet.workflow.paid_parts import pay_as_you_go as pay_as_you_go
+    from discreet.workflow.paid_parts import terms_for as terms_for
     from discreet.workflow.priced_request import PricedRequest as PricedRequest
     from discreet.workflow.priced_request import price as price
     from discreet.workflow.recommendation import commands_by_selection as commands_by_selection
@@ -113,8 +116,11 @@ _HOMES = {
     "new_metadata": "discreet.workflow.table_shape",
     "open_public": "discreet.workflow.hybrid",
     "open_table": "discreet.data.sources",
+    "parts_of": "discreet.workflow.paid_parts",
+    "pay_as_you_go": "discreet.workflow.paid_parts",
     "public_moments": "discreet.data.public_moments",
     "price": "discreet.workflow.priced_request",
+    "terms_for": "discreet.workflow.paid_parts",
     "ranges_as_schema": "discreet.parameters.by_method",
     "read_run": "discreet.workflow.run_file",
     "commands_by_selection": "discreet.workflow.recommendation",
@@ -177,6 +183,8 @@ __all__ = [
     "new_metadata",
     "open_public",
     "open_table",
+    "parts_of",
+    "pay_as_you_go",
     "price",
     "ranges_as_schema",
     "read_run",
@@ -186,6 +194,7 @@ __all__ = [
     "reserve",
     "select_from",
     "selection_of",
+    "terms_for",
     "token",
     "verify",
     "weighted_records",

@@ -108,7 +108,7 @@ def accuracy_picture(expectation: Expectation) -> str:
     """
     study = next((findings for findings in _accuracy(expectation) if findings is not None), None)
     if study is None:
-        raise InvalidParameterError("A curve must have several epsilons, but one was asked. Ask for more.")
+        raise InvalidParameterError("A curve must have several epsilons, but one was given. Give more.")
     drawn = study_pictures.draw(study.study.pictures[0], study.rows, [way.name for way in study.study.columns])
     return drawn.replace(">", '><rect width="100%" height="100%" fill="#ffffff"/>', 1)
 

@@ -267,7 +267,7 @@ def fulfil(
     if not reservation.covers(priced.promised, priced.prepared.event):
         raise ConflictError(
             "A computation must cost no more than what was reserved for it, but this one does: the request or the "
-            "version of Discreet is another one than when it was charged. Make it anew."
+            "version of Discreet changed after the charge. Make the request again."
         )
     try:
         with _uninterrupted():

@@ -13,6 +13,7 @@ from discreet.ledger import Ledger, Verification
 from discreet.ledger.chain import text_sha256
 from discreet.release import Release, canonical_sha256
 from discreet.workflow.derive import digest, recomputed
+from discreet.workflow.paid_parts import pooled_again
 
 
 @dataclass(frozen=True)
@@ -71,6 +72,9 @@ def _not_recorded(release_name: str) -> VerificationError:
 def _check_derived(ledger: Ledger, path: str, release: Release) -> int:
     """Find the release that another was computed from, and compute it anew: all else must be the parent's."""
     charge = release.provenance.ledger
+    if release.pooled is not None and charge is not None:
+        _check_pooled(ledger, path, release)
+        return charge.entry
     text = None if charge is None else ledger.recorded(charge.entry)
     parent = None if text is None else Release.from_json(text)
     # What an older version wrote in another form than it is read in has the digest of its text.
@@ -94,6 +98,22 @@ def _check_derived(ledger: Ledger, path: str, release: Release) -> int:
             "It was changed, or another version computed it: compute it again with `discreet fit --from`, for free."
         )
     return charge.entry
+
+
+def _check_pooled(ledger: Ledger, path: str, release: Release) -> None:
+    """Pool the recorded parts anew: the release must be that, or what is computed from it."""
+    try:
+        parent = pooled_again(release, ledger)
+        plain = release.request == parent.request and release.method == parent.method
+        again = parent if plain else recomputed(parent, release)
+        same = _same(again.model_dump(mode="json"), release.model_dump(mode="json"))
+    except (InvalidParameterError, KeyError, TypeError, ValueError):
+        same = False
+    if not same:
+        raise VerificationError(
+            f"A pooled release must be what this version makes of its parts in the ledger, but {path} is not. It was "
+            "changed, or another version made it."
+        )
 
 
 def _same(stored: Any, other: Any) -> bool:

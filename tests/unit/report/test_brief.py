@@ -50,14 +50,14 @@ def test_signs_are_told_as_far_as_intervals_tell_them():
     """Above zero, below zero, and unknown; an end at zero, or none, leaves the sign open."""
     up, down = coefficient("up", 1.0, ends=(0.5, 1.5)), coefficient("down", -1.0, ends=(-1.5, -0.5))
     unknown = coefficient("age", 0.1, ends=(0.0, 0.7)), coefficient("open", 0.1, ends=(None, 0.7))
-    text = "mdvis is higher with up and lower with down (95% intervals). The sign of 2 others cannot be told."
+    text = "mdvis is higher with up and lower with down (95% intervals). The sign of 2 others is not known."
     assert answered(up, down, *unknown) == text
-    assert answered(*unknown) == "The sign of no coefficient can be told (95% intervals)."
+    assert answered(*unknown) == "The sign of no coefficient is known (95% intervals)."
 
 
 def test_nothing_is_called_nothing():
     """Where no interval tells anything, the answer says so and names no sign."""
-    assert answered(coefficient("none", 5.0, ends=(None, None))).startswith("The intervals tell nothing")
+    assert answered(coefficient("none", 5.0, ends=(None, None))).startswith("The intervals are uninformative")
 
 
 def test_chance_is_the_answer_where_chance_gives_as_much(samples):

@@ -95,5 +95,5 @@ def test_noise_is_called_noise(samples):
         card, text = release._repr_html_(), release.summary()
         assert ("NOT PRIVATE" in card) == ("NOT PRIVATE" in text) == (not release.private)
         if release.intervals_tell_nothing:
-            assert "The intervals tell nothing" in card
-            assert "The intervals tell nothing" in text
+            assert "The intervals are uninformative" in card
+            assert "The intervals are uninformative" in text

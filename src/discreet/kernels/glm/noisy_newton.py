@@ -30,7 +30,7 @@ from discreet.kernels.glm.requests import (
     with_histogram,
 )
 from discreet.kernels.glm.sandwich import SPREAD, Reliability, SpreadRequest, Units, spread_pass
-from discreet.kernels.glm.score import ScoreModel, minimize
+from discreet.kernels.glm.score import ScoreModel, Turned, minimize
 from discreet.kernels.glm.score_fit import Fit, ScoreFit, symmetric
 from discreet.typing import Floats
 
@@ -205,8 +205,8 @@ def _estimate(model: ScoreModel, precision: Floats, box: float) -> Floats:
 def _shrunken(problem: Problem, model: ScoreModel) -> Floats:
     """Return coefficients shrunk by as much as the score's noise asks, toward no effect and a public level.
 
-    Their prior variance is the likeliest one (Laplace's approximation). Sampling counts there alone: without noise the
-    estimate is that of the weak prior. Source: Efron and Morris 1973; MacKay 1992.
+    Their prior variance is the likeliest one (Laplace's approximation). Sampling makes an estimate without noise differ
+    from them, and nothing is shrunk beside what noise hides of that. Source: Efron and Morris 1973; MacKay 1992.
     """
     family, settled = problem.family, model.settled(model.point)
     level = TYPICAL_COUNT * family.high if family.counts else family.middle
@@ -221,8 +221,13 @@ def _shrunken(problem: Problem, model: ScoreModel) -> Floats:
     best = int(np.argmin(values + np.linalg.slogdet(inner)[1]))
     noise = model.privacy(model.point) + TINY_SHARE * model.sampling
     quiet = replace(settled, sampling=noise)
-    coef: Floats = minimize(quiet, modes[best][None], sds[best] ** -2.0, problem.box, prior=prior)[0][0]
-    return coef
+    # What is estimated is the estimate without noise: it varies as the slopes do, and as sampling makes it.
+    inverse = np.linalg.inv(model.information + np.diag(problem.precision))
+    values, vectors = np.linalg.eigh(np.diag(sds[best] ** 2) + inverse @ model.sampling @ inverse)
+    root = vectors * np.sqrt(np.maximum(values, float(sds[best].min()) ** 2))
+    start, center = np.linalg.solve(root, np.column_stack([modes[best], prior])).T
+    coef: Floats = root @ minimize(Turned(quiet, root), start[None], np.ones_like(center), np.inf, prior=center)[0][0]
+    return np.clip(coef, -problem.box, problem.box)
 
 
 def _fit(problem: Problem, model: ScoreModel, known: Reliability | None = None, is_told: bool = True) -> Fit:

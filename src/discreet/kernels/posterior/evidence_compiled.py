@@ -108,7 +108,7 @@ def model_moments(informations, shifts, precisions, nodes, members, n_always, st
 
 @_compile
 def _uniform(state):  # pragma: no cover - compiled
-    """A number in [0, 1) by xorshift64*: the same sequence everywhere, so that a posterior is a function of a release."""
+    """A number in [0, 1) by xorshift64*: always the same sequence, as a posterior is a function of a release."""
     x = state[0]
     x ^= x >> np.uint64(12)
     x ^= x << np.uint64(25)
@@ -131,9 +131,8 @@ def walk(  # pragma: no cover - compiled
     is_in, proposed, state = np.zeros(d, np.uint8), np.zeros(d, np.uint8), np.zeros(1, np.uint64)
     state[0] = np.uint64(seed)
     node = int(np.argmax(offsets))
-    k = _model(
-        informations[node], shifts[node], precisions[node], n_always, starts, is_in, places, factor, solved, value
-    )
+    start = informations[node], shifts[node], precisions[node]
+    k = _model(start[0], start[1], start[2], n_always, starts, is_in, places, factor, solved, value)
     current = value[k] + offsets[node] + size_prior[0]
     size, kept, step = 0, 0, 0
     while kept < n_draws:

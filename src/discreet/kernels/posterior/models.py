@@ -230,12 +230,12 @@ def _exact(nodes: _Nodes, layout: Layout, prior: Prior, n_models: int) -> Poster
     flat = logs.ravel()
     kept = np.argsort(-flat, kind="stable")[:MOST_KEPT] if flat.size <= 2**16 else _largest(flat, MOST_KEPT)
     kept = kept[flat[kept] > 0.0]
-    at, models = np.divmod(kept, 1 << d)
+    of_nodes, models = np.divmod(kept, 1 << d)
     weights = flat[kept] / flat[kept].sum()
-    means, covariances = _moments(nodes, layout, at, is_in[models])
+    means, covariances = _moments(nodes, layout, of_nodes, is_in[models])
     return Posterior(
         np.clip(by_model @ is_in, 0.0, 1.0), is_in[best], by_model[best], None,
-        weights, is_in[models], nodes.origins[at], means, covariances,
+        weights, is_in[models], nodes.origins[of_nodes], means, covariances,
     )  # fmt: skip
 
 
@@ -251,8 +251,8 @@ def _sampled(nodes: _Nodes, layout: Layout, prior: Prior, n_models: int) -> Post
     members, at = np.zeros((N_CHAINS, N_DRAWS, d), dtype=np.uint8), np.zeros((N_CHAINS, N_DRAWS), dtype=np.int64)
     for chain, seed in enumerate(SEEDS):
         compiled.walk(
-            nodes.informations, nodes.shifts, nodes.precisions, nodes.offsets, prior.of_sizes(d), int(starts[0]), starts,
-            thin * N_DRAWS // 5, N_DRAWS, thin, seed, members[chain], at[chain],
+            nodes.informations, nodes.shifts, nodes.precisions, nodes.offsets, prior.of_sizes(d), int(starts[0]),
+            starts, thin * N_DRAWS // 5, N_DRAWS, thin, seed, members[chain], at[chain],
         )  # fmt: skip
     draws, of_draws = members.reshape(-1, d).astype(np.bool_), at.ravel()
     models, which, counts = np.unique(draws, axis=0, return_inverse=True, return_counts=True)

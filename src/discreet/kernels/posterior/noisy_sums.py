@@ -109,7 +109,10 @@ class NoisySums:
 
     def _evidences(self, s2: Floats, log_priors: Floats, known: Known) -> list[Evidence]:
         told, offsets = self.evidence(s2, known), self._of_target(s2, known) + log_priors
-        return [Evidence(*(part[at] for part in told), float(offsets[at])) for at in range(len(s2))]
+        return [
+            Evidence(told.information[at], told.shift[at], told.unit[at], float(offset))
+            for at, offset in enumerate(offsets)
+        ]
 
     def evidence(self, s2: Floats, known: Known) -> Told:
         """Return what the sums tell of b at given variances of errors, shape (g,)."""

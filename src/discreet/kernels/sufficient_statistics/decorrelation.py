@@ -60,6 +60,16 @@ CUT_MEAN_OF_SKEWNESS, LEAST_CUT_MEAN = 0.133, 0.02
 """The same of a column whose skewness is known: phi(0) / 3 of it, by the first term of Edgeworth's series."""
 
 
+CHECKED = 2.0
+"""Standard deviations at which columns are cut for a look at whether they are as public records say."""
+
+BENT = 0.02
+"""What a cut leaves of the mean product of columns that are not correlated but not independent."""
+
+NOISE_TAILS = 3.0
+"""Twice, and more for the tails of cube noise, whose numbers are large together: variance of a sum of squares."""
+
+
 class Columns(NamedTuple):
     """What is known of the columns.
 
@@ -263,6 +273,29 @@ def decorrelation(columns: Columns, first: Pilot, groups: Bools, distance: int, 
     squares = np.minimum(np.where(columns.is_two_valued, 1.0, SQUARE_OF_REAL), 1.0 / cut**2)
     row_variances = (1.0 - excess) / (1.0 + excess) * squares
     return Decorrelation(scoring, own @ first.coefficients, row_variances, of_pilot + of_means + of_records)
+
+
+def whitening(columns: Columns) -> tuple[Integers, Integers]:
+    """Return the whole numbers that make columns uncorrelated, if they are as is known, cut at `CHECKED` deviations.
+
+    Shapes: returns (p, p), (p,).
+    """
+    values, vectors = np.linalg.eigh(columns.correlations)
+    root = (vectors / np.sqrt(values)) @ vectors.T
+    weights = root / columns.sds / CHECKED
+    return _whole(weights), _whole(-(weights @ columns.means)) * GRID
+
+
+def contradiction(averages: Floats, noise: float, n_rows: float, n_records: float) -> float:
+    """Return how far averages of products of whitened columns lie from zero together, in standard deviations.
+
+    Above 3 they are not as was known. `noise` is the variance of the noise of each.
+    Shapes: averages (d,).
+    """
+    # A cut column has a variance of at most 1 / CHECKED^2; of products of skewed ones, and of means, a little is left.
+    each = noise + (1.0 / n_rows + 1.0 / n_records) / CHECKED**4 + BENT**2
+    d = len(averages)
+    return float((averages @ averages - d * each) / (each * math.sqrt(NOISE_TAILS * d)))
 
 
 def _skewness(columns: Columns, cut: float) -> Floats:

@@ -5,6 +5,7 @@ moments of the same shape as before, to which the exact search for the best subs
 """
 
 import importlib
+import math
 from collections.abc import Sequence
 from statistics import NormalDist
 from typing import Literal, NamedTuple
@@ -121,10 +122,12 @@ def weighted(moments: NoisyGram, clean: CleanGram) -> WeightedMoments:
     return WeightedMoments((gram + gram.T) / 2.0, pulled @ moments.xty, yty, s2, variance, clean.n_rows)
 
 
-def default_max_false(moments: NoisyGram) -> float:
-    """Return how often a column enters when none of them matters: seldom, and more so as rows outnumber the noise."""
-    noise = float(np.sqrt(moments.xty_variance.max(initial=0.0)))
-    return min(MOST_FALSE, max(ROWS_OF_NOISE * noise, 1.0) / max(moments.n_rows, 1.0))
+def default_max_false(xty_variance: float, n_rows: float) -> float:
+    """Return how often a column enters when none of them matters: seldom, and more so as rows outnumber the noise.
+
+    `xty_variance` is that of the noise in X'y, on scaled columns.
+    """
+    return min(MOST_FALSE, max(ROWS_OF_NOISE * math.sqrt(xty_variance), 1.0) / max(n_rows, 1.0))
 
 
 def unit_penalties(penalty: Penalty, units: Bools, n_rows: float, max_false: float = FALSE_ENTRY) -> Floats:

@@ -9,7 +9,7 @@ from discreet.kernels.posterior.models import Evidence, Layout, Posterior, Prior
 from discreet.kernels.posterior.noisy_sums import NoisySums, Turn, beside_constant
 from discreet.kernels.sufficient_statistics.cleaning import cleaned
 from discreet.methods.answers.model import checked, sensible
-from discreet.methods.moments.moment_answers import MomentAnswers
+from discreet.methods.moments.moment_answers import MomentAnswers, stretched
 from discreet.methods.moments.whitened_sums import whitened_moments
 from discreet.methods.regression.score_answers import full
 from discreet.release import (
@@ -45,12 +45,15 @@ class Question:
         Of each column but the constant: place, name, owner, level, factor to its own unit.
     asked : NoisySums or Evidence
         What tells.
+    moments : MomentsRecord, optional
+        Where they tell it: a clipped target moves the far ends of intervals out.
     """
 
     units: tuple[str, ...]
     layout: Layout
     terms: tuple[tuple[int, str, str, str | None, float], ...]
     asked: NoisySums | Evidence
+    moments: MomentsRecord | None = None
 
     def answer(self, prior: Prior) -> Posterior:
         """Return the posterior under a prior."""
@@ -82,7 +85,7 @@ def _question(release: Release) -> tuple[str, Question]:
     if fit is not None and fit.score is not None and fit.family in ("logistic", "poisson"):
         if not fit.score.is_told:
             raise InvalidParameterError(
-                "The noise hides so much that this fit tells nothing, of columns neither. Ask again with more epsilon."
+                "The noise makes this fit uninformative, also about columns. Ask again with more epsilon."
             )
         with sensible():
             return fit.family, of_score(fit, fit.score)
@@ -108,7 +111,7 @@ def of_moments(record: MomentsRecord) -> Question:
     if second is not None and tuple(second.places) == places:
         moments, matrix, start = whitened_moments(record, second)
         clean, turn = cleaned(moments), Turn(matrix, start)
-    return Question(units, layout, terms, NoisySums(moments, clean, layout, record.rows_per_unit, turn))
+    return Question(units, layout, terms, NoisySums(moments, clean, layout, record.rows_per_unit, turn), record)
 
 
 def of_score(fit: FitRecord, score: ScoreRecord) -> Question:
@@ -150,6 +153,9 @@ def _record(name: str, question: Question, confidence: float) -> PriorPosterior:
         direction = np.zeros(p)
         direction[at] = factor
         low, high = found.interval(direction, confidence)
+        if question.moments is not None:
+            ends = stretched(np.array([low]), np.array([high]), np.zeros(1), question.moments)
+            low, high = (float(end[0]) for end in ends)
         estimate = float(found.coef[at] * factor)
         coefficients.append(
             AveragedCoefficient(name=label, column=column, level=level, estimate=estimate, low=low, high=high)

@@ -127,7 +127,7 @@ class MomentAnswers:
     @property
     def max_false(self) -> float:
         """How often a column enters by default when none of them matters, at most."""
-        return default_max_false(self._moments)
+        return default_max_false(float(self._moments.xty_variance.max(initial=0.0)), self._moments.n_rows)
 
     def penalties(self, penalty: Penalty, units: Bools, max_false: float | None = None) -> Floats:
         """Return what each unit must gain to enter, in units of chi-squared; "auto" keeps to the chance of a false one.
@@ -246,7 +246,7 @@ class MomentAnswers:
         Shapes: rows (k, p), offset (k,).
         """
         found = self._told(names, coef_bound).combinations(rows @ self._compared(names), offset, confidence)
-        low, high = _stretched(found.low, found.high, offset, self.record)
+        low, high = stretched(found.low, found.high, offset, self.record)
         return found._replace(low=low, high=high)
 
     def joint(self, names: Sequence[str], tested: Sequence[str], confidence: float, coef_bound: float) -> JointRecord:
@@ -394,8 +394,8 @@ class MomentAnswers:
         return float(r_squared(self._model_moments, self._clean, self._weighted, [model], self._owned((None,)))[0][0])
 
 
-def _stretched(low: Floats, high: Floats, offset: Floats, record: MomentsRecord) -> tuple[Floats, Floats]:
-    """Move the far ends of intervals out, for slopes that a clip of a share of the rows made smaller by that share."""
+def stretched(low: Floats, high: Floats, offset: Floats, record: MomentsRecord) -> tuple[Floats, Floats]:
+    """Return ends of intervals, the far ones moved out, for slopes that a clip made smaller by its share of rows."""
     kept = 1.0 - (record.clipped.stretch if record.clipped is not None else 0.0)
     if kept == 1.0:
         return low, high

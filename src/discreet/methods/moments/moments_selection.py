@@ -11,6 +11,7 @@ from discreet.accounting.guarantee import exact_delta, exact_epsilon
 from discreet.data.design import Design
 from discreet.data.metadata import Metadata, NumericColumn, half_width
 from discreet.errors import InvalidParameterError
+from discreet.kernels.sufficient_statistics.selection import default_max_false
 from discreet.mechanisms.rng import Source
 from discreet.methods.base.known_columns import KnownColumns
 from discreet.methods.base.noise_budget import NoiseBudget
@@ -144,6 +145,15 @@ class NoisyMoments(MomentsParameters, MomentsMethod):
         if self.selective_inference == "none" or record.rows_per_unit > 1 or record.known is not None:
             return record
         return with_parts(record, rng)
+
+    def false_chance(self, xty_variance: float, metadata: Metadata) -> float | None:
+        """Return what the penalty auto keeps to, where public facts tell it."""
+        if self.model_penalty != "auto" or self.max_false is not None:
+            return self.max_false
+        # Parts of the moments have more noise, weighted rows another number.
+        if metadata.n_rows is None or self.selective_inference == FISSION or self.row_norm is not None:
+            return None
+        return default_max_false(xty_variance, metadata.n_rows)
 
     def check(self, candidates: tuple[str, ...]) -> None:
         """Refuse models that do not fit the candidates."""

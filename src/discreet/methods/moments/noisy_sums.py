@@ -273,6 +273,11 @@ class NoisySums:
         """Value of the constant column."""
         return CONSTANT if self.is_unit else self.design.constant / GRID
 
+    @property
+    def largest_scale(self) -> float:
+        """What a column is multiplied by, at most, where the moments are read: a constant is made 1."""
+        return max(1.0, 1.0 / self._constant) if self.fit_intercept else 1.0
+
     def _sum_of_weights(self, gram: list[list[int]], n_rows: float) -> float | None:
         """Sum of the squared factors of rows of bounded norm, at least what it can be; with noise where it is not n."""
         if self.design.row_norm is None:
@@ -300,12 +305,15 @@ class NoisySums:
         return labels
 
 
-def pooled(records: Sequence[MomentsRecord], weights: Sequence[float]) -> MomentsRecord:
-    """Return the weighted means of the same moments, drawn several times; weights add up to 1.
+def pooled(records: Sequence[MomentsRecord]) -> MomentsRecord:
+    """Return the means of the same moments, drawn several times, weighted by the precision of each draw's noise.
 
-    Gaussian noise of precisions that are as the weights is then as small as that of one draw at the cost of all.
+    Gaussian noise is then as small as that of one draw at the cost of all; that of draws for pure epsilon is larger, as
+    its precision goes with the square of epsilon.
     """
     first = records[0]
+    precisions = [1.0 / max(record.xty_variance[0], 1e-300) for record in records]
+    weights = [precision / sum(precisions) for precision in precisions]
 
     def mean(values: Sequence[Any]) -> Any:
         """Of whole numbers or tuples of them."""

@@ -148,7 +148,7 @@ class PreparedLinear(PreparedMoments):
         of_level = level_share(sums, self.whole, record.n_rows)
         rest = 1 - PILOT - of_level
         again = sums.draw(tuned.moments, self.estimates, self.whole.part(rest), rng)
-        both = pooled((record, again), (float(PILOT / (PILOT + rest)), float(rest / (PILOT + rest))))
+        both = pooled((record, again))
         return with_level(both, sums, tuned.moments, table, self.whole, of_level, rng) if of_level else both
 
     def _whitened(self, record: MomentsRecord, sums: NoisySums, table: Table, rng: Source) -> MomentsRecord:

@@ -8,6 +8,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from typing import Any, ClassVar, cast
 
 import numpy as np
@@ -20,17 +21,20 @@ from discreet.data.engine import Table
 from discreet.data.metadata import Metadata, NumericColumn, half_width
 from discreet.errors import InvalidParameterError
 from discreet.kernels.moments.moments import GRID
+from discreet.kernels.rows.decorrelated_rows import BINS, DISTANCES
 from discreet.kernels.rows.decorrelated_scores import Fit, Target
 from discreet.kernels.sufficient_statistics.decorrelation import (
     CUTS,
     Columns,
     Pilot,
     columns_of,
+    contradiction,
     corrected,
     decorrelation,
     fit_of,
     pilot,
     public_columns,
+    whitening,
 )
 from discreet.mechanisms.additive import check_scale, discrete_laplace
 from discreet.mechanisms.cube import check_cube, cube_noise, cube_variance
@@ -41,7 +45,7 @@ from discreet.methods.base.method import Method, Outcome, Preparation, Progress
 from discreet.methods.base.part import Part
 from discreet.methods.base.request_facts import not_protected, rows_progress
 from discreet.methods.base.request_facts import public_columns as columns_record
-from discreet.methods.screening.decorrelated_rows import BINS, DISTANCES, ScoredRows
+from discreet.methods.screening.decorrelated_columns import entering_together, saturated_rows
 from discreet.methods.screening.threshold_choice import AboveThreshold
 from discreet.methods.screening.units import Units
 from discreet.parameters.screening import DECORRELATION_SHARES, FEW_SHARES, PUBLIC_SHARES, DecorrelatedParameters
@@ -73,6 +77,9 @@ MOST_SCORE = 2**61
 
 ENOUGH_FOR_PILOT = 0.6
 """Of the information, where the columns' moments are public: with less a pilot costs more than it tells."""
+
+ENOUGH_FOR_CHECK = 2.0
+"""The same: with less a look at whether rows go with the public moments sees nothing."""
 
 HALF = Fraction(1, 2)
 
@@ -118,7 +125,7 @@ class DecorrelatedScreening(DecorrelatedParameters, Method):
         center = self.y_center if isinstance(self.y_center, float) else None
         design = Design.plan(metadata, target, candidates, center)
         units = Units.of(design.candidates, self.forced, self.groups)
-        width = ScoredRows.of(design, units).width
+        width = saturated_rows(design, units)[0].width
         if width > MOST_COLUMNS:
             raise InvalidParameterError(
                 f"decorrelated must have at most {MOST_COLUMNS} columns, a category one a level but the first, but "
@@ -151,11 +158,11 @@ class PreparedScores(Preparation):
         self.method, self.design, self.units, self.metadata = method, design, units, design.metadata
         self.columns, self.target, self.candidates = design.columns, design.target, design.candidates
         self.known = None if method.public_moments is None else KnownColumns.of(method.public_moments, design)
-        self.rows = ScoredRows.of(design, units, self._saturation, has_products=self.known is None)
+        self.rows, self.entering = saturated_rows(design, units, self._saturation, has_products=self.known is None)
         self.width = self.rows.width
         self.budget = _budget(method, self._default_shares)
         self.choice = AboveThreshold(
-            self.rows.units,
+            self.entering,
             self.budget["screening"],
             self._moved * GRID**2,
             GRID**2,
@@ -203,6 +210,8 @@ class PreparedScores(Preparation):
         if self.known is not None:
             shares = PUBLIC_SHARES if self._information(self._n_guess) >= ENOUGH_FOR_PILOT else FEW_SHARES
         absent = set() if self.method.y_center == "private" else {"y_median"}
+        can_see = self.width > 1 and self._information(self._n_guess) >= ENOUGH_FOR_CHECK
+        absent |= set() if can_see else {"public_check"}
         absent |= {"gram"} if self.known is not None and not self._buys_count else set()
         return {name: share for name, share in shares.items() if name not in absent}
 
@@ -228,6 +237,7 @@ class PreparedScores(Preparation):
             "y_scale": lambda: self._rank_part("y_scale", len(DISTANCES)),
             "gram": lambda: self._cube_part("gram", self._n_products),
             "pilot": lambda: self._cube_part("pilot", self.width + 1),
+            "public_check": lambda: self._cube_part("public_check", self.width * (self.width - 1) // 2),
             "y_shift": self._shift_part,
         }
         return {name: make() for name, make in makers.items() if name in self.budget}
@@ -318,13 +328,14 @@ class PreparedScores(Preparation):
         distance = self._distance(table, rng, steps, center) if "y_scale" in self.parts else 2
         target = Target(center, max(distance // 2, 1))
         n_rows, columns, first = self._first_look(table, rng, steps, target)
+        self._check_public(table, rng, steps, columns, n_rows)
         first = self._residual_mean(table, rng, steps, target, first, fit_of(columns, first, distance), n_rows)
         cut = _between(CUTS, self._information(n_rows) ** 0.8)
-        plan = decorrelation(columns, first, self.rows.together, distance, cut)
+        plan = decorrelation(columns, first, entering_together(self.entering), distance, cut)
         start = np.zeros(self.width, dtype=np.int64)
         progress_of_rows = rows_progress(progress, table)
         sums = table.map_reduce(
-            self.design, lambda cells: self.rows.scores(cells, target, plan.scoring), start, progress_of_rows
+            self.design, partial(self.rows.scores, target=target, scoring=plan.scoring), start, progress_of_rows
         )
         # A noisy number of rows may be larger than it looks.
         more = 2.0 * math.sqrt(cube_variance(self._n_products, self._scale("gram"))) if self._buys_count else 0.0
@@ -335,7 +346,7 @@ class PreparedScores(Preparation):
         shifted = np.abs(np.clip(sums, -MOST_SCORE, MOST_SCORE) + _steps(plan.shifts * n_rows))
         own = shifted - _steps(DEVIATIONS * (np.sqrt(variances) - math.sqrt(variances.mean())))
         threshold = round((noise.threshold or 0.0) * GRID**2)
-        chosen = self.choice.draw(self.rows.units.scores(np.maximum(own, 0)), threshold, rng)
+        chosen = self.choice.draw(self.entering.scores(np.maximum(own, 0)), threshold, rng)
         names = tuple(self.candidates[place] for place in self.units.columns(chosen))
         return Outcome(names, noise, (*steps, self._screening(noise)))
 
@@ -354,7 +365,7 @@ class PreparedScores(Preparation):
     def _distance(self, table: Table, rng: Source, steps: list[StepRecord], center: int) -> int:
         """Return the noisy median distance of the target from its center, in steps of its grid."""
         start = np.zeros(len(DISTANCES), dtype=np.int64)
-        counts = table.map_reduce(self._target_alone, lambda cells: self.rows.distances(cells, center), start)
+        counts = table.map_reduce(self._target_alone, partial(self.rows.distances, center=center), start)
         distance = int(DISTANCES[noisy_quantile(counts, HALF, *self._law("y_scale", rng))])
         steps.append(self.parts["y_scale"].record(distance / GRID * self.design.bound))
         return distance
@@ -374,7 +385,7 @@ class PreparedScores(Preparation):
         start = np.zeros(1 + self.width + len(first) + self.width + 1, dtype=np.int64)
         if not self.parts.keys() & {"gram", "pilot"}:
             return float(self.metadata.n_rows or 1), self._public_columns, Pilot.none(self.width)
-        sums = table.map_reduce(self.design, lambda cells: self.rows.first_sums(cells, target), start)
+        sums = table.map_reduce(self.design, partial(self.rows.first_sums, target=target), start)
         n_rows, columns = self._columns(sums, rng, steps)
         if "pilot" not in self.parts:
             return n_rows, columns, Pilot.none(self.width)
@@ -413,12 +424,26 @@ class PreparedScores(Preparation):
         n_records = math.inf if known.n_records is None else float(known.n_records)
         return public_columns(means, covariance, known.skewness[used], n_records, self.rows.is_two_valued)
 
+    def _check_public(
+        self, table: Table, rng: Source, steps: list[StepRecord], columns: Columns, n_rows: float
+    ) -> None:
+        """Tell how far the rows' correlations lie from the public ones, in standard deviations."""
+        if "public_check" not in self.parts:
+            return
+        turned, constants = whitening(columns)
+        n_pairs, scale = self.width * (self.width - 1) // 2, self._scale("public_check")
+        work = partial(self.rows.pairs_turned, turned=turned, constants=constants)
+        sums = table.map_reduce(self.design, work, np.zeros(n_pairs, dtype=np.int64))
+        averages = np.array(cube_noise(sums.tolist(), scale * GRID**2, rng), dtype=np.float64) / GRID**2 / n_rows
+        far = contradiction(averages, cube_variance(n_pairs, scale) / n_rows**2, n_rows, columns.n_records)
+        steps.append(self.parts["public_check"].record(round(far, 2)))
+
     def _residual_mean(
         self, table: Table, rng: Source, steps: list[StepRecord], target: Target, first: Pilot, fit: Fit, n_rows: float
     ) -> Pilot:
         """Return the pilot with what the mean of its residuals tells."""
         start = np.zeros(1, dtype=np.int64)
-        total = table.map_reduce(self.design, lambda cells: self.rows.residuals(cells, target, fit), start)
+        total = table.map_reduce(self.design, partial(self.rows.residuals, target=target, fit=fit), start)
         scale = self._scale("y_shift")
         noisy = discrete_laplace([int(total[0])], scale * GRID, rng)[0] / GRID
         steps.append(self.parts["y_shift"].record(noisy / n_rows))

@@ -104,3 +104,15 @@ def test_no_row_is_longer_than_the_longest_length() -> None:
     assert choices == sorted(choices)
     assert (parts_of(turn, x, choices[-1]) == 1.0).all()
     assert (parts_of(turn, x, choices[0]) < 1.0).any()
+
+
+def test_slopes_that_sampling_hides_are_not_shrunk_without_noise() -> None:
+    """No slope has an effect, so that a narrow prior is likely; noise is small beside what sampling makes of them."""
+    for seed in range(4):
+        rng = generator(300 + seed)
+        cells = narrow_cells(2_000, rng, LOGISTIC)
+        cells[:, -1] = np.where(rng.random(len(cells)) < 0.4, GRID, -GRID)
+        x, y = natural(cells, LOGISTIC)
+        wald = sm.GLM(y, x, family=MODELS["logistic"]).fit()
+        fit, _ = fitted(Problem(LOGISTIC, 4, (), 25.0, True, len(cells)), cells, generator(400 + seed))
+        assert np.abs((fit.coef - wald.params) / wald.bse).max() < 0.5

@@ -1,0 +1,429 @@
+"""Noisy moments bought part by part, until columns are sure enough or a ceiling is reached.
+
+Each part is a request of its own, charged before rows are opened; whether to go on is told from releases alone. The
+parts are pooled, weighted by the precision of their noise. The same call goes on where an earlier one ended: a part
+that the ledger has answered before costs nothing.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any, Literal
+
+from discreet.accounting.events import Event, event_of
+from discreet.accounting.gaussian import gaussian_rho
+from discreet.accounting.guarantee import exact_delta, exact_epsilon
+from discreet.accounting.zcdp import epsilon_of_rho, rho_of, rho_of_epsilon
+from discreet.claims import of_function
+from discreet.data.engine import Table
+from discreet.errors import InvalidParameterError, VerificationError
+from discreet.ledger import Ledger
+from discreet.mechanisms.rng import Source
+from discreet.methods.answers.posterior import PRIORS, of_moments
+from discreet.methods.base.method import Progress
+from discreet.methods.base.private_bounds import sides_of
+from discreet.methods.moments.further_moments import FurtherMoments
+from discreet.methods.moments.moments_selection import NoisyMoments
+from discreet.methods.moments.noisy_sums import pooled
+from discreet.release import (
+    ClaimRecord,
+    MomentsRecord,
+    PartRecord,
+    PooledRecord,
+    Release,
+    StepRecord,
+    canonical_sha256,
+)
+from discreet.workflow.derive import digest
+from discreet.workflow.dry_runs import candidates_asked
+from discreet.workflow.priced_request import price
+from discreet.workflow.request import answer
+
+CUMULATIVE_RHO = tuple(Fraction(2.0 ** (-k / 2)) for k in range(8, -1, -1))
+"""Shares of the ceiling's rho that are spent after each part: a sixteenth, then more by the root of two."""
+
+CUMULATIVE_EPSILON = (Fraction(1, 10), Fraction(1, 4), Fraction(1, 2), Fraction(1))
+"""The same of epsilon and delta, where these add up: precision goes with their squares, so parts are few."""
+
+LEAST_FIRST = Fraction(1, 4)
+"""Share of the ceiling that the first part has at least where it estimates the level of the target, too."""
+
+LEAST_MORE = Fraction(6, 5)
+"""A part makes what is spent this many times as large at least."""
+
+UNDER = Fraction(999_999, 1_000_000)
+"""Of what is left, what a part asks for: its cost is rounded up."""
+
+
+@dataclass(frozen=True)
+class Terms:
+    """When to stop, and what all parts together may cost.
+
+    Parameters
+    ----------
+    until : float
+        The chance to be reached.
+    at_most : float
+        The ceiling on epsilon.
+    delta : float
+        Of all parts together.
+    is_concentrated : bool
+        Whether the rho of parts adds up; else epsilon and delta do.
+    of : {"model", "columns"}
+        Whose chance: the likeliest model's, or of each column that it matters or that it does not.
+    prior : {"broad", "sparse"}
+        Of the chance.
+    """
+
+    until: float
+    at_most: float
+    delta: float
+    is_concentrated: bool
+    of: Literal["model", "columns"] = "model"
+    prior: Literal["broad", "sparse"] = "sparse"
+
+    def __post_init__(self) -> None:
+        """Refuse what is no chance and no ceiling."""
+        if not 0.0 < self.until < 1.0:
+            raise InvalidParameterError(f"until must be a chance in (0, 1), but until={self.until}.")
+        if self.of not in ("model", "columns") or self.prior not in PRIORS:
+            raise InvalidParameterError("until must be of model or columns, under the prior broad or sparse.")
+        exact_epsilon(self.at_most)
+
+    @property
+    def ceiling(self) -> Fraction:
+        """Of rho where rho adds up, else of epsilon."""
+        epsilon = exact_epsilon(self.at_most)
+        return rho_of_epsilon(epsilon, exact_delta(self.delta)) if self.is_concentrated else epsilon
+
+    def holds(self, costs: Sequence["Cost"]) -> bool:
+        """Tell whether these costs together are below the ceiling."""
+        epsilon, delta = exact_epsilon(self.at_most), exact_delta(self.delta)
+        failure = sum((cost.failure for cost in costs), Fraction(0))
+        if self.is_concentrated:
+            left = delta - failure
+            return left > 0 and sum((cost.rho for cost in costs), Fraction(0)) <= rho_of_epsilon(epsilon, left)
+        whole = sum((cost.epsilon for cost in costs), Fraction(0)), sum((cost.delta for cost in costs), Fraction(0))
+        return whole[0] <= epsilon and whole[1] <= delta
+
+    def next_amount(self, costs: Sequence["Cost"], buys_level: bool) -> Fraction | None:
+        """Return the rho, or the epsilon, of the next part; None where the ceiling is reached."""
+        spent = sum((cost.rho if self.is_concentrated else cost.epsilon for cost in costs), Fraction(0)) / self.ceiling
+        shares = CUMULATIVE_RHO if self.is_concentrated else CUMULATIVE_EPSILON
+        least = LEAST_FIRST if buys_level and not costs else LEAST_MORE * spent
+        share = next((share for share in shares if share >= least), Fraction(1))
+        amount = (share - spent) * self.ceiling * UNDER
+        return amount if amount > self.ceiling / 1000 else None
+
+    def budget(self, amount: Fraction, costs: Sequence["Cost"]) -> tuple[float, float]:
+        """Return the epsilon and delta that a request must have to cost an amount beside the others."""
+        if self.is_concentrated:
+            return epsilon_for(amount, exact_delta(self.delta)), self.delta
+        left = self.ceiling - sum((cost.epsilon for cost in costs), Fraction(0))
+        delta = exact_delta(self.delta) - sum((cost.delta for cost in costs), Fraction(0))
+        return float(amount), _shortened(max(delta, Fraction(0)) * amount / left)
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a part costs, both ways."""
+
+    epsilon: Fraction
+    delta: Fraction
+    rho: Fraction
+    failure: Fraction
+
+    @classmethod
+    def of(cls, epsilon: Fraction, delta: Fraction, event: Event | None) -> "Cost":
+        """Return that of a guarantee and its event."""
+        if event is None:
+            raise InvalidParameterError("A part must have a guarantee: use the system's entropy, and a table's rows.")
+        return cls(epsilon, delta, *rho_of(event))
+
+    @classmethod
+    def of_release(cls, part: Release) -> "Cost":
+        """Return that of a part that was bought, from its record: a hair more, for its numbers are floats."""
+        if part.guarantee is None or part.event is None:
+            raise InvalidParameterError("A part must have a guarantee, but this release has none. Give one that has.")
+        epsilon, delta, event = part.guarantee.epsilon, part.guarantee.delta, event_of(part.event)
+        cost = cls.of(Fraction(epsilon), Fraction(delta), event)
+        return replace(cost, rho=cost.rho * (1 + Fraction(1, 2**40)))
+
+
+def epsilon_for(rho: Fraction, delta: Fraction) -> float:
+    """Return the largest epsilon, of six digits, whose Gaussian noise costs at most this rho."""
+    low, high = Fraction(0), Fraction(1000)
+    while high - low > low / 10**7 + Fraction(1, 10**9):
+        middle = (low + high) / 2
+        low, high = (middle, high) if gaussian_rho(middle, delta) <= rho else (low, middle)
+    return _shortened(low)
+
+
+def _shortened(value: Fraction) -> float:
+    """Six digits, rounded down."""
+    return float(f"{float(value) * (1.0 - 5e-6):.6g}")
+
+
+def terms_for(
+    method: NoisyMoments, dataset: str, ledger: Ledger | None, until: float, at_most: float, **choices: Any
+) -> Terms:
+    """Return the terms of a request: rho adds up where the data set's account says so, or where there is none."""
+    account = None if ledger is None else ledger.account(dataset)
+    concentrated = method.delta > 0 and (account is None or account.accounting == "zcdp")
+    return Terms(until, at_most, method.delta, concentrated, **choices)
+
+
+def pay_as_you_go(
+    method: NoisyMoments,
+    terms: Terms,
+    table: Table,
+    target: str,
+    candidates: Sequence[str] | None = None,
+    *,
+    ledger: Ledger | None = None,
+    earlier: Sequence[Release] = (),
+    rng: Source | None = None,
+    progress: Progress | None = None,
+    kept: Callable[[Release], object] | None = None,
+) -> Release:
+    """Buy parts until the chance that is asked for or the ceiling is reached, and return them pooled.
+
+    Parameters
+    ----------
+    method : NoisyMoments
+        The question; its epsilon is that of no part.
+    terms : Terms
+        When to stop, and the ceiling.
+    table : Table
+        The private table.
+    target : str
+        The response.
+    candidates : sequence of str, optional
+        Columns that may be selected.
+    ledger : Ledger, optional
+        Where each part is charged before rows are opened.
+    earlier : sequence of Release
+        Parts that were bought before, of the same sums: they are pooled, too, and count below the ceiling.
+    rng : Source, optional
+        A seeded source for tests.
+    progress : callable, optional
+        Told of work whose length is public.
+    kept : callable, optional
+        Told of what is bought so far, after each part.
+
+    Returns
+    -------
+    Release
+        The pooled moments, the likeliest model, and what was spent.
+
+    Notes
+    -----
+    Claim: ``paid_parts.privacy.md``.
+    """
+    _check(method, table, target, candidates)
+    bought, costs = list(earlier), [Cost.of_release(part) for part in earlier]
+    buys_level = bool(method.model_copy(update={"epsilon": terms.at_most}).shares_of_target(table.metadata, target))
+    release, is_charged = pool(bought, terms) if bought else None, False
+    while release is None or not (release.pooled is not None and release.pooled.reached):
+        amount = terms.next_amount(costs, buys_level)
+        part = None if amount is None else _part(method, terms.budget(amount, costs), bought)
+        if part is None:
+            break
+        names = candidates_asked(part, table, target, candidates)
+        request = price(
+            part, table.metadata, target, names,
+            name=table.name, locator=table.locator, rows_origin=table.rows_origin,
+        )  # fmt: skip
+        promised = request.promised
+        cost = Cost.of(promised.epsilon, promised.delta, request.prepared.event)
+        if not terms.holds([*costs, cost]):
+            break
+        if ledger is not None and not is_charged and ledger.stored(request.digest) is None:
+            _check_room(terms, costs, table.metadata.dataset, ledger)
+            is_charged = True
+        bought.append(answer(part, table, target, candidates, ledger=ledger, rng=rng, progress=progress).release)
+        costs.append(cost)
+        release = pool(bought, terms)
+        if kept is not None:
+            kept(release)
+    if release is None:
+        raise InvalidParameterError("at_most must pay for one part at least, but it does not. Raise it.")
+    return release
+
+
+def _check(method: NoisyMoments, table: Table, target: str, candidates: Sequence[str] | None) -> None:
+    """Refuse what cannot be bought in parts, before anything is charged."""
+    design = method.sums(table.metadata, target, candidates).design
+    if method.design_moments or method.public_moments is not None or sides_of(table.metadata, design.columns):
+        raise InvalidParameterError(
+            "Parts must be of the same sums, but bounds of columns are private, or moments of columns are declared. "
+            "Declare the bounds, and leave design_moments and public_moments out."
+        )
+
+
+def _check_room(terms: Terms, costs: Sequence[Cost], dataset: str, ledger: Ledger) -> None:
+    """Refuse a ceiling that the account has no room for, before the first part is charged."""
+    account = ledger.account(dataset)
+    if account is None:
+        return  # the charge itself is refused, in the ledger's words
+    spent = sum((cost.rho if terms.is_concentrated else cost.epsilon for cost in costs), Fraction(0))
+    left = account.rho_left if terms.is_concentrated else account.epsilon_left
+    if terms.ceiling - spent > left * (1 + Fraction(1, 10**6)):
+        unit = "rho" if terms.is_concentrated else "epsilon"
+        raise InvalidParameterError(
+            f"The ceiling must fit into the budget of {dataset[:60]}, but at_most={terms.at_most:g} leaves {unit} "
+            f"{float(terms.ceiling - spent):.3g} to be spent and {float(left):.3g} is left. Lower at_most."
+        )
+
+
+def _part(method: NoisyMoments, budget: tuple[float, float], bought: Sequence[Release]) -> NoisyMoments:
+    """Return the request of the next part; after the first the target's level is that of the first."""
+    asked = method.model_dump() | {"epsilon": _shortened(Fraction(budget[0])), "delta": budget[1]}
+    asked |= {"selective_inference": "none", "fit": False}
+    if not bought:
+        return NoisyMoments(**asked)
+    first = _moments(bought[0])
+    return FurtherMoments(**asked | {"count_clipped": False, "level": (first.y_center, first.y_bound)})
+
+
+def _moments(release: Release) -> MomentsRecord:
+    if release.moments is None or release.moments.whitened is not None or release.pooled is not None:
+        raise InvalidParameterError("A part must be a release of noisy moments in one pass. Give such ones.")
+    return release.moments
+
+
+# ---- pooled
+
+
+def pool(parts: Sequence[Release], terms: Terms) -> Release:
+    """Return parts of the same sums as one release: post-processing of all of them.
+
+    Its guarantee is that of the ceiling, which holds whenever the parts stop. Claim: ``paid_parts.privacy.md``.
+    """
+    records = [_moments(part) for part in parts]
+    entries = [part.provenance.ledger.entry for part in parts if part.provenance.ledger is not None]
+    if len(set(entries)) < len(entries) or len({_sums_of(record) for record in records}) > 1:
+        raise InvalidParameterError("Parts must be of the same sums, each another draw, but these are not.")
+    reached = [_certainty(_pooled(records[: at + 1]), terms) for at in range(len(parts))]
+    certainty, model = reached[-1]
+    moments, first, last, costs = _pooled(records), parts[0], parts[-1], [*map(Cost.of_release, parts)]
+    options = {**first.request.get("parameters", {}), "epsilon": terms.at_most}
+    stop = {"until": terms.until, "of": terms.of, "prior": terms.prior, "at_most": terms.at_most}
+    request = {**first.request, "parameters": options, "pay_as_you_go": stop}
+    sources = [digest(part) for part in parts]
+    origin = last.provenance.model_copy(
+        update={
+            "derived_from": canonical_sha256(sources),
+            "request_sha256": canonical_sha256({"of": sources, "request": request}),
+        }
+    )
+    spent = PooledRecord(
+        **stop,
+        accounting="zcdp" if terms.is_concentrated else "basic",
+        reached=certainty >= terms.until,
+        epsilon_spent=_epsilon_spent(costs, terms),
+        rho_spent=float(sum((cost.rho for cost in costs), Fraction(0))),
+        fixed_epsilon=_fixed(costs, terms),
+        parts=tuple(
+            PartRecord(
+                entry=part.provenance.ledger.entry if part.provenance.ledger is not None else None,
+                sha256=source,
+                epsilon=float(cost.epsilon),
+                delta=float(cost.delta),
+                rho=float(cost.rho),
+                certainty=chance,
+            )
+            for part, source, cost, (chance, _) in zip(parts, sources, costs, reached, strict=True)
+        ),
+    )
+    guarantee = first.guarantee
+    if guarantee is None:
+        raise InvalidParameterError("Parts must have a guarantee. Use the system's entropy, and a table's rows.")
+    scale = moments.xty_variance[0] ** 0.5 / moments.grid**2
+    return last.model_copy(
+        update={
+            "moments": moments,
+            "selected": model,
+            "by_size": (),
+            "fit": None,
+            "chance": None,
+            "pooled": spent,
+            "request": request,
+            "noise": first.noise.model_copy(update={"scale": scale}),
+            "steps": tuple(step for part in parts for step in _steps(part)),
+            "event": {"type": "ComposedEvent", "events": [part.event for part in parts]},
+            "guarantee": guarantee.model_copy(update={"epsilon": terms.at_most, "delta": terms.delta}),
+            "claims": _claims(parts),
+            "provenance": origin,
+        }
+    )
+
+
+def _pooled(records: Sequence[MomentsRecord]) -> MomentsRecord:
+    return pooled([record.model_copy(update={"fission": None}) for record in records])
+
+
+def _sums_of(record: MomentsRecord) -> tuple[Any, ...]:
+    """What must be equal in sums that are pooled."""
+    return (record.labels, record.owners, record.centers, record.half_widths, record.y_center, record.y_bound,
+            record.grid, record.constant, record.offset, record.weights, record.rows_per_unit)  # fmt: skip
+
+
+def _certainty(moments: MomentsRecord, terms: Terms) -> tuple[float, tuple[str, ...]]:
+    """The chance that was asked for, from released numbers alone, and the likeliest model."""
+    question = of_moments(moments)
+    found = question.answer(PRIORS[terms.prior])
+    model = tuple(unit for unit, is_in in zip(question.units, found.models[0], strict=True) if is_in)
+    chance = found.model_chances[0] if terms.of == "model" else min(max(each, 1.0 - each) for each in found.chances)
+    return min(max(float(chance), 0.0), 1.0), model
+
+
+def _steps(part: Release) -> tuple[StepRecord, ...]:
+    alone = (StepRecord(name="moments", event=part.event or {}, noise=part.noise),)
+    return part.steps or alone
+
+
+def _claims(parts: Sequence[Release]) -> tuple[ClaimRecord, ...]:
+    own = of_function("discreet.workflow.paid_parts.pay_as_you_go")
+    records = {claim.claim: claim for part in parts for claim in part.claims}
+    records |= {claim.path: ClaimRecord(claim=claim.path, status=claim.status, read_by=claim.readers) for claim in own}
+    return tuple(records[name] for name in sorted(records))
+
+
+def _epsilon_spent(costs: Sequence[Cost], terms: Terms) -> float:
+    """Of all parts together: at the ceiling's delta where rho adds up."""
+    if not terms.is_concentrated:
+        return float(sum((cost.epsilon for cost in costs), Fraction(0)))
+    delta = exact_delta(terms.delta) - sum((cost.failure for cost in costs), Fraction(0))
+    return float(epsilon_of_rho(sum((cost.rho for cost in costs), Fraction(0)), delta))
+
+
+def _fixed(costs: Sequence[Cost], terms: Terms) -> float:
+    """The epsilon of one release with as little noise."""
+    if terms.delta > 0:
+        return epsilon_for(sum((cost.rho for cost in costs), Fraction(0)), exact_delta(terms.delta))
+    return math.sqrt(sum((cost.epsilon**2 for cost in costs), Fraction(0)))
+
+
+def parts_of(release: Release, ledger: Ledger | None) -> tuple[Release, ...]:
+    """Return the parts of a pooled release as the ledger recorded them; of any other release of moments, itself."""
+    if release.pooled is None:
+        return (release,)
+    texts = [
+        None if ledger is None or part.entry is None else ledger.recorded(part.entry) for part in release.pooled.parts
+    ]
+    parts = [Release.from_json(text) for text in texts if text is not None]
+    if [digest(part) for part in parts] != [part.sha256 for part in release.pooled.parts]:
+        raise VerificationError("The parts of a pooled release must be as the ledger recorded them, but these are not.")
+    return tuple(parts)
+
+
+def pooled_again(release: Release, ledger: Ledger) -> Release:
+    """Return the pooled release that another is, or was computed from, made anew from the ledger's own parts."""
+    record, guarantee = release.pooled, release.guarantee
+    if record is None or guarantee is None:
+        raise VerificationError("A pooled release must say what it was pooled from.")
+    concentrated = record.accounting == "zcdp"
+    terms = Terms(record.until, record.at_most, guarantee.delta, concentrated, record.of, record.prior)
+    return pool(parts_of(release, ledger), terms)

@@ -1,0 +1,137 @@
+"""Parts below a ceiling, killed at any step: nothing is overspent, nothing that was bought is lost, and it goes on."""
+
+import os
+import signal
+import subprocess
+import sys
+from fractions import Fraction
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from sqlalchemy import Engine, event
+
+import discreet as dc
+from discreet.ledger import Ledger
+from discreet.methods.moments.moments_selection import NoisyMoments
+from discreet.release import Release
+from discreet.workflow.paid_parts import parts_of, pay_as_you_go, terms_for
+
+pytestmark = pytest.mark.processes
+
+EVERY = 5
+"""Of the ledger's statements, after which the process dies once."""
+
+CAP, AT_MOST, N = 20, 8.0, 300
+METADATA = {
+    "dataset": "toy", "unit": "row", "neighboring": "replace_one", "n_rows": N,
+    "columns": {name: {"type": "real", "lower": -1, "upper": 1, "source": "design"} for name in ("a", "b", "y")},
+}  # fmt: skip
+
+
+def ask(folder):
+    """Buy parts until 999 in 1000, which this table does not allow below the ceiling."""
+    table = dc.open_table(folder / "toy.parquet", dc.Metadata.from_value(METADATA))
+    method = NoisyMoments(delta=1e-6, y_bound=1.0, y_center=0.0)
+    with Ledger(folder / "ledger.sqlite") as book:
+        terms = terms_for(method, "toy", book, 0.999, AT_MOST)
+        return pay_as_you_go(method, terms, table, "y", ledger=book), terms
+
+
+def die_after(folder, n_statements):
+    """Ask, and end this process at once after so many statements of the ledger, its commits among them."""
+    left = [n_statements]
+
+    def count(*_):
+        left[0] -= 1
+        if left[0] < 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    event.listen(Engine, "before_cursor_execute", count)
+    event.listen(Engine, "commit", count)
+    ask(folder)
+    print("finished")
+
+
+@pytest.fixture
+def toy(tmp_path):
+    """A table, and a ledger with a cap."""
+    rng = np.random.default_rng(1)  # noqa: TID251 - simulated data, not noise
+    a, b = rng.uniform(-1, 1, (2, N))
+    y = np.clip(0.2 * a + 0.3 * rng.normal(size=N), -1, 1)
+    pq.write_table(pa.table({"a": a, "b": b, "y": y}), tmp_path / "toy.parquet")
+    return tmp_path
+
+
+def granted(folder):
+    """A new ledger."""
+    for path in folder.glob("ledger*"):
+        path.unlink()
+    with Ledger(folder / "ledger.sqlite") as book:
+        book.grant("toy", epsilon=CAP, delta=1e-4, accounting="zcdp")
+
+
+def recorded(folder):
+    """Entries whose release the ledger holds, and what is spent of rho."""
+    with Ledger(folder / "ledger.sqlite") as book:
+        entries = {entry.entry for entry in book.history() if book.recorded(entry.entry) is not None}
+        return entries, book.account("toy").rho_spent, book.account("toy").rho_cap
+
+
+def test_a_process_that_dies_anywhere_overspends_nothing_and_loses_nothing_bought(toy):
+    """Asked again, it takes what was recorded for free and goes on; only a draw that told nothing is paid twice."""
+    n_deaths, finished = 0, False
+    while not finished:
+        granted(toy)
+        code = f"from pathlib import Path; import {__name__} as t; t.die_after(Path({str(toy)!r}), {EVERY * n_deaths})"
+        child = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True)
+        finished = "finished" in child.stdout
+        assert finished or child.returncode == -signal.SIGKILL, child.stderr
+        before, spent, cap = recorded(toy)
+        assert spent <= cap
+        release, terms = ask(toy)
+        entries = [part.entry for part in release.pooled.parts]
+        assert before <= set(entries)
+        assert len(set(entries)) == len(entries)
+        assert release.pooled.epsilon_spent <= AT_MOST
+        after, spent_after, _ = recorded(toy)
+        assert after == set(entries)
+        largest = max(Fraction(part.rho) for part in release.pooled.parts)
+        assert spent_after <= (terms.ceiling + largest) * (
+            1 + Fraction(1, 10**6)
+        )  # one part may have been drawn in vain
+        n_deaths += 1
+    assert n_deaths > 5
+
+
+def test_a_pooled_release_tops_up_to_a_higher_ceiling(toy):
+    """What it cost counts; the parts are the ledger's own, and a changed one is refused."""
+    granted(toy)
+    release, _ = ask(toy)
+    table = dc.open_table(toy / "toy.parquet", dc.Metadata.from_value(METADATA))
+    method = NoisyMoments(delta=1e-6, y_bound=1.0, y_center=0.0)
+    with Ledger(toy / "ledger.sqlite") as book:
+        terms = terms_for(method, "toy", book, 0.999999, 12.0)
+        more = pay_as_you_go(method, terms, table, "y", ledger=book, earlier=parts_of(release, book))
+        assert [part.entry for part in more.pooled.parts[: len(release.pooled.parts)]] == [
+            part.entry for part in release.pooled.parts
+        ]
+        assert more.pooled.epsilon_spent <= 12.0
+        assert more.moments.xty_variance[0] < release.moments.xty_variance[0]
+        path = more.save(toy / "more.json")
+        assert dc.workflow.verify(book, [path]).derived
+        Release.read(path).model_copy(update={"selected": ("b",)}).save(path)
+        with pytest.raises(dc.errors.VerificationError, match="pooled release"):
+            dc.workflow.verify(book, [path])
+
+
+def test_a_ceiling_beyond_the_cap_is_refused_before_anything_is_charged(toy):
+    """In numbers."""
+    granted(toy)
+    table = dc.open_table(toy / "toy.parquet", dc.Metadata.from_value(METADATA))
+    method = NoisyMoments(delta=1e-6, y_bound=1.0, y_center=0.0)
+    with Ledger(toy / "ledger.sqlite") as book:
+        with pytest.raises(dc.errors.InvalidParameterError, match="is left"):
+            pay_as_you_go(method, terms_for(method, "toy", book, 0.9, 40.0), table, "y", ledger=book)
+        assert book.account("toy").rho_spent == 0

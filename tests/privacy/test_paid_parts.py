@@ -1,0 +1,133 @@
+"""Parts below a ceiling: whoever chooses when to stop, looking at what came out, gains nothing. Exact, on a lattice.
+
+Each part is a discrete Gaussian on a few integers, moved by one on the neighbor; its scale is what its rho asks for.
+"""
+
+import itertools
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from discreet.accounting.events import EllipsoidEvent, GaussianEvent
+from discreet.workflow import paid_parts
+from discreet.workflow.paid_parts import Cost, Terms
+
+EPSILON, DELTA = 4.0, 0.01
+REACH = 10
+"""Of the lattice, on either side: the mass beyond is far below what is tested."""
+
+ORDERS = (1.5, 2.0, 4.0, 8.0)
+
+
+def gaussian(cost):
+    """Masses on the lattice, and on the neighbor's."""
+    points = np.arange(-REACH, REACH + 1)
+    whole = np.exp(-float(cost.rho) * np.arange(-200, 201) ** 2.0).sum()
+    return [np.exp(-float(cost.rho) * (points - shift) ** 2) / whole for shift in (0.0, 1.0)]
+
+
+def laplace(cost):
+    """The same of noise for pure epsilon."""
+    points = np.arange(-REACH, REACH + 1)
+    whole = 1.0 / math.tanh(float(cost.epsilon) / 2.0)
+    return [np.exp(-float(cost.epsilon) * np.abs(points - shift)) / whole for shift in (0.0, 1.0)]
+
+
+def cost_of(terms, costs):
+    """The next part's cost as the filter sets it, or None."""
+    amount = terms.next_amount(costs, False)
+    if amount is None:
+        return None
+    if terms.is_concentrated:
+        return Cost.of(Fraction(0), Fraction(0), GaussianEvent(amount, Fraction(0)))
+    return Cost.of(amount, Fraction(0), EllipsoidEvent(amount))
+
+
+def transcripts(terms, law, stops, most=4):
+    """Log masses of every transcript, on both tables: an adversary stops where `stops` says so of the ratio so far."""
+    ended, going = [], [((), 0.0, 0.0)]
+    for _ in range(most):
+        ahead = []
+        for costs, here, there in going:
+            cost = cost_of(terms, costs)
+            if cost is None or not terms.holds([*costs, cost]) or (costs and stops(here - there, len(costs))):
+                ended.append((here, there))
+                continue
+            masses = law(cost)
+            with np.errstate(divide="ignore"):
+                logs = np.log(masses)
+            ahead += [((*costs, cost), here + a, there + b) for a, b in zip(*logs, strict=True)]
+        going = ahead
+    ended += [(here, there) for _, here, there in going]
+    return np.array(ended).T
+
+
+def delta_at(here, there, epsilon):
+    """What a factor e^epsilon leaves: the hockey-stick divergence."""
+    return float(np.sum(np.maximum(np.exp(here) - math.exp(epsilon) * np.exp(there), 0.0)))
+
+
+STOPS = {
+    "never": lambda ratio, at: False,
+    "when lucky": lambda ratio, at: ratio > 1.0,
+    "when unlucky": lambda ratio, at: ratio < 0.0,
+    "when far either way": lambda ratio, at: abs(ratio) > 0.8 * at,
+    "by the sign of a sine": lambda ratio, at: math.sin(40.0 * ratio + at) > 0.2,
+}
+
+
+@pytest.fixture(autouse=True)
+def _few_parts(monkeypatch):
+    """Three parts, so that every transcript can be looked at."""
+    monkeypatch.setattr(paid_parts, "CUMULATIVE_RHO", (Fraction(1, 4), Fraction(1, 2), Fraction(1)))
+    monkeypatch.setattr(paid_parts, "CUMULATIVE_EPSILON", (Fraction(1, 4), Fraction(1, 2), Fraction(1)))
+
+
+@pytest.mark.parametrize("stops", STOPS.values(), ids=STOPS)
+def test_whoever_chooses_when_to_stop_gains_nothing(stops):
+    """Divergences of the whole transcript are below the ceiling's rho at every order, and delta at its epsilon."""
+    terms = Terms(0.9, EPSILON, DELTA, True)
+    here, there = transcripts(terms, gaussian, stops)
+    assert np.exp(here).sum() == pytest.approx(1.0, abs=1e-3)
+    for first, second in ((here, there), (there, here)):
+        assert delta_at(first, second, EPSILON) <= DELTA
+        for order in ORDERS:
+            renyi = math.log(np.sum(np.exp(order * first + (1.0 - order) * second))) / (order - 1.0)
+            assert renyi <= order * float(terms.ceiling) * (1.0 + 1e-9)
+
+
+@pytest.mark.parametrize("stops", STOPS.values(), ids=STOPS)
+def test_pure_parts_lose_at_most_the_ceiling(stops):
+    """Of every transcript, whenever it stops."""
+    here, there = transcripts(Terms(0.9, EPSILON, 0.0, False), laplace, stops)
+    assert np.abs(here - there).max() <= EPSILON * (1.0 + 1e-6)
+
+
+def test_a_filter_that_forgets_what_was_spent_is_flagged(monkeypatch):
+    """Control: each part is the first again, and nothing ends it but luck."""
+    plain = Terms.next_amount
+    monkeypatch.setattr(Terms, "next_amount", lambda self, costs, buys: plain(self, (), buys) * 4)
+    monkeypatch.setattr(Terms, "holds", lambda self, costs: True)
+    terms = Terms(0.9, EPSILON, DELTA, True)
+    here, there = transcripts(terms, gaussian, STOPS["when lucky"], 3)
+    assert delta_at(here, there, EPSILON) > DELTA
+    here, there = transcripts(Terms(0.9, EPSILON, 0.0, False), laplace, STOPS["never"], 3)
+    assert np.abs(here - there).max() > EPSILON
+
+
+def test_parts_never_cost_more_than_the_ceiling_together():
+    """Whatever is left, level or none, concentrated or not: exact sums; and no two parts have one epsilon."""
+    for concentrated, buys, epsilon in itertools.product((True, False), (True, False), (0.1, 1.0, 7.3)):
+        terms, costs = Terms(0.9, epsilon, 1e-6, concentrated), list[Cost]()
+        while (amount := terms.next_amount(costs, buys)) is not None:
+            spent, delta = terms.budget(amount, costs)
+            rho = paid_parts.gaussian_rho(Fraction(spent), Fraction(delta))
+            cost = Cost.of(Fraction(spent), Fraction(delta), GaussianEvent(rho, Fraction(0)))
+            if not terms.holds([*costs, cost]):
+                break
+            costs.append(cost)
+        whole = sum(cost.rho if concentrated else cost.epsilon for cost in costs)
+        assert 0.9 * terms.ceiling < whole <= terms.ceiling
+        assert len({cost.epsilon for cost in costs}) == len(costs)
