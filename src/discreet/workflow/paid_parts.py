@@ -40,13 +40,13 @@ from discreet.workflow.dry_runs import candidates_asked
 from discreet.workflow.priced_request import price
 from discreet.workflow.request import answer
 
-CUMULATIVE_RHO = tuple(Fraction(2.0 ** (-k / 2)) for k in range(8, -1, -1))
-"""Shares of the ceiling's rho that are spent after each part: a sixteenth, then more by the root of two."""
+CUMULATIVE_RHO = tuple(Fraction(2.0 ** (-k / 2)) for k in range(12, -1, -1))
+"""Shares of the ceiling's rho that are spent after each part: a sixty-fourth, then more by the root of two."""
 
 CUMULATIVE_EPSILON = (Fraction(1, 10), Fraction(1, 4), Fraction(1, 2), Fraction(1))
 """The same of epsilon and delta, where these add up: precision goes with their squares, so parts are few."""
 
-LEAST_FIRST = Fraction(1, 4)
+LEAST_FIRST = Fraction(1, 32)
 """Share of the ceiling that the first part has at least where it estimates the level of the target, too."""
 
 LEAST_MORE = Fraction(6, 5)
@@ -80,7 +80,7 @@ class Terms:
     at_most: float
     delta: float
     is_concentrated: bool
-    of: Literal["model", "columns"] = "model"
+    of: Literal["model", "columns"] = "columns"
     prior: Literal["broad", "sparse"] = "sparse"
 
     def __post_init__(self) -> None:
@@ -224,7 +224,8 @@ def pay_as_you_go(
     _check(method, table, target, candidates)
     bought, costs = list(earlier), [Cost.of_release(part) for part in earlier]
     buys_level = bool(method.model_copy(update={"epsilon": terms.at_most}).shares_of_target(table.metadata, target))
-    release, is_charged = pool(bought, terms) if bought else None, False
+    known = [certainty_of(bought[: at + 1], terms) for at in range(len(bought))]
+    release, is_charged = pool(bought, terms, known) if bought else None, False
     while release is None or not (release.pooled is not None and release.pooled.reached):
         amount = terms.next_amount(costs, buys_level)
         part = None if amount is None else _part(method, terms.budget(amount, costs), bought)
@@ -244,7 +245,8 @@ def pay_as_you_go(
             is_charged = True
         bought.append(answer(part, table, target, candidates, ledger=ledger, rng=rng, progress=progress).release)
         costs.append(cost)
-        release = pool(bought, terms)
+        known.append(certainty_of(bought, terms))
+        release = pool(bought, terms, known)
         if kept is not None:
             kept(release)
     if release is None:
@@ -296,8 +298,14 @@ def _moments(release: Release) -> MomentsRecord:
 # ---- pooled
 
 
-def pool(parts: Sequence[Release], terms: Terms) -> Release:
+Certainty = tuple[float, tuple[str, ...]]
+"""The chance that was asked for, and the likeliest model."""
+
+
+def pool(parts: Sequence[Release], terms: Terms, known: Sequence[Certainty] = ()) -> Release:
     """Return parts of the same sums as one release: post-processing of all of them.
+
+    What is known of the first so many parts together is not computed again.
 
     Its guarantee is that of the ceiling, which holds whenever the parts stop. Claim: ``paid_parts.privacy.md``.
     """
@@ -305,7 +313,7 @@ def pool(parts: Sequence[Release], terms: Terms) -> Release:
     entries = [part.provenance.ledger.entry for part in parts if part.provenance.ledger is not None]
     if len(set(entries)) < len(entries) or len({_sums_of(record) for record in records}) > 1:
         raise InvalidParameterError("Parts must be of the same sums, each another draw, but these are not.")
-    reached = [_certainty(_pooled(records[: at + 1]), terms) for at in range(len(parts))]
+    reached = [*known, *(certainty_of(parts[: at + 1], terms) for at in range(len(known), len(parts)))]
     certainty, model = reached[-1]
     moments, first, last, costs = _pooled(records), parts[0], parts[-1], [*map(Cost.of_release, parts)]
     options = {**first.request.get("parameters", {}), "epsilon": terms.at_most}
@@ -370,9 +378,9 @@ def _sums_of(record: MomentsRecord) -> tuple[Any, ...]:
             record.grid, record.constant, record.offset, record.weights, record.rows_per_unit)  # fmt: skip
 
 
-def _certainty(moments: MomentsRecord, terms: Terms) -> tuple[float, tuple[str, ...]]:
-    """The chance that was asked for, from released numbers alone, and the likeliest model."""
-    question = of_moments(moments)
+def certainty_of(parts: Sequence[Release], terms: Terms) -> Certainty:
+    """Return the chance that was asked for, from parts alone, and the likeliest model."""
+    question = of_moments(_pooled([_moments(part) for part in parts]))
     found = question.answer(PRIORS[terms.prior])
     model = tuple(unit for unit, is_in in zip(question.units, found.models[0], strict=True) if is_in)
     chance = found.model_chances[0] if terms.of == "model" else min(max(each, 1.0 - each) for each in found.chances)
