@@ -1,5 +1,5 @@
 # Everything runs in a virtual environment of its own, made on first use. Python 3.11 or later, make and gcc suffice;
-# some tests also need Debian's chromium, postgresql and Java 17.
+# some tests also need Debian's chromium, postgresql, Java 17 and R 4.2.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -19,13 +19,13 @@ FAST := not (browser or database or spark or processes or statistics or slow)
 unexport PYTHONDONTWRITEBYTECODE
 AS_ROOT := $(if $(filter 0,$(shell id -u)),env,sudo)
 
-.PHONY: demo check test fast test-long programs lint docs bench house load coverage study audit help clean
+.PHONY: demo check test fast test-long programs lint docs bench house load coverage study audit dist help clean r-check r-coverage
 
 help:
 	@echo "make demo   the main job on a real table"
 	@echo "make check  style, types, layers, docstrings and the fast tests"
 	@echo "make test   all tests, against the built wheels"
-	@echo "make programs   installs what some tests need: chromium, postgresql, Java"
+	@echo "make programs   installs what some tests need: chromium, postgresql, Java, R"
 	@echo "make test-long   the same with all draws, examples and cases, an hour or more"
 	@echo "make lint   style, types, layers, docstrings"
 	@echo "make docs   the documentation, in docs/_build"
@@ -34,6 +34,9 @@ help:
 	@echo "make load   the service under many clients, on SQLite and PostgreSQL"
 	@echo "make coverage  how often the intervals of regressions hold the truth, hours; SEED=7 for 20 other cells"
 	@echo "make study  accuracy by simulation, hours"
+	@echo "make dist   sdists, wheels, list of parts and digests of what would be published, checked"
+	@echo "make r-check  R CMD check of the R package, its vignette built"
+	@echo "make r-coverage  which lines of the R package its tests run"
 	@echo "make audit  a list of all software parts, and those with known faults; asks an advisory database on the net"
 
 demo: $(VENV)/discreet
@@ -89,6 +92,21 @@ audit: $(VENV)/wheel $(AUDIT)/tools
 	$(AUDIT)/bin/cyclonedx-py environment --pyproject pyproject.toml --output-reproducible \
 	  -o dist/discreet.cdx.json $(BIN)/python
 	$(AUDIT)/bin/pip-audit --strict --disable-pip --no-deps -r constraints.txt
+
+# The list of parts first: its digest stands beside those of the packages.
+dist: audit
+	rm -f dist/*.whl dist/*.tar.gz
+	$(BIN)/python published.py dist
+# Against the wheel's command. A warning is an error. The vignette is run where the package is built, and not again.
+r-check: $(VENV)/discreet
+	rm -rf build/r && mkdir -p build/r
+	cd build/r && DISCREET=$(abspath $(BIN))/discreet R CMD build $(CURDIR)/r
+	cd build/r && DISCREET=$(abspath $(BIN))/discreet _R_CHECK_FORCE_SUGGESTS_=false \
+	  R CMD check --no-manual --ignore-vignettes discreet_*.tar.gz
+	! grep -E '^Status:.*(ERROR|WARNING)' build/r/discreet.Rcheck/00check.log
+
+r-coverage: $(VENV)/discreet
+	DISCREET=$(abspath $(BIN))/discreet Rscript -e 'print(covr::package_coverage("r"))'
 
 clean:
 	rm -rf $(VENV) build dist demo docs/_build

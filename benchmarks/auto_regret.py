@@ -205,9 +205,10 @@ def main() -> None:
     parser.add_argument("--tables", type=int, default=100)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--cells", type=int, default=N_CELLS, help="only the first so many, for a look")
+    parser.add_argument("--skip", type=int, default=0, help="so many cells before them")
     arguments = parser.parse_args()
     console, start, outcomes = Console(width=170), time.perf_counter(), list[Outcome]()
-    for cell in cells()[: arguments.cells]:
+    for cell in cells()[arguments.skip :][: arguments.cells]:
         outcomes.append(outcome(cell, arguments.tables, arguments.seed))
         done = f"{len(outcomes)} of {arguments.cells}, {time.perf_counter() - start:.0f} s"
         console.print(f"{done}: {' | '.join(_cells_of(outcomes[-1]))}", markup=False, highlight=False, soft_wrap=True)

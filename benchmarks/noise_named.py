@@ -36,6 +36,8 @@ METHODS: dict[str, tuple[str, dict[str, Any]]] = {
     "moments": ("moments", {}),
     "moments, delta 1e-6": ("moments", {"delta": 1e-6}),
     "sis, 3 columns": ("sis", {"n_features_to_select": 3}),
+    "sis, above a threshold": ("sis", {"n_features_to_select": "auto"}),
+    "decorrelated": ("decorrelated", {}),
     "two-stage, 3 columns": ("two-stage", {"n_features_to_select": 3}),
 }
 LINE = "{:22} {:>5} {:>7}  {:>9} {:>9} {:>9} {:>9}  {}"

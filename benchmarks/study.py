@@ -12,6 +12,7 @@ STUDIES = {
     "right_models": "the same beside their kernels and variants",
     "recovery": "the same by where the target lies and by epsilon",
     "less_epsilon": "how often a threshold finds the right columns, beside what stood before and BIC",
+    "public_tables": "the same with a public table of the columns, and with a wrong one",
     "auto_real": "what auto selects in real tables, beside BIC without privacy",
     "auto_regret": "how much auto leaves beside the best selection in hindsight",
     "median_splits": "what screening finds in microarrays without bounds, by median splits and in one box",

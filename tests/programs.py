@@ -3,7 +3,13 @@
 import shutil
 from pathlib import Path
 
-PACKAGES = {"chromium": "chromium", "initdb": "postgresql", "java": "default-jre-headless"}
+R_PACKAGES = ("covr", "generics", "jsonlite", "knitr", "processx", "rmarkdown", "rsqlite", "testthat")
+PACKAGES = {
+    "chromium": "chromium",
+    "initdb": "postgresql",
+    "java": "default-jre-headless",
+    "R": " ".join(("r-base-core", *(f"r-cran-{name}" for name in R_PACKAGES))),
+}
 
 
 def path_of(program: str) -> str | None:

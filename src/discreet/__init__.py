@@ -7,6 +7,7 @@ if TYPE_CHECKING:
     from discreet.accounting.guarantee import Guarantee as Guarantee
     from discreet.accounting.neighbors import NeighboringRelation as NeighboringRelation
     from discreet.data.metadata import Metadata as Metadata
+    from discreet.data.public_moments import public_moments as public_moments
     from discreet.data.sources import open_table as open_table
     from discreet.estimators.auto import AutoSelection as AutoSelection
     from discreet.estimators.best_subsets import best_subsets as best_subsets
@@ -64,6 +65,7 @@ _HOMES = {
     "expected_selection": "discreet.simulation.selection",
     "mechanisms": "discreet",
     "open_table": "discreet.data.sources",
+    "public_moments": "discreet.data.public_moments",
     "render": "discreet.report",
     "sure_independence_screening": "discreet.estimators.public_screening",
     "top_k_accuracy": "discreet.simulation.top_k",
@@ -98,6 +100,7 @@ __all__ = [
     "expected_fit",
     "expected_selection",
     "open_table",
+    "public_moments",
     "render",
     "sure_independence_screening",
     "top_k_accuracy",

@@ -15,6 +15,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 from discreet.accounting.neighbors import NeighboringRelation
 from discreet.errors import VerificationError
 from discreet.files import read_text, write_whole
+from discreet.release_views import ReleaseViews
 
 SCHEMA: Literal["discreet/release@1"] = "discreet/release@1"
 
@@ -64,6 +65,12 @@ class NoiseRecord(_Record):
         exclude_if=lambda value: value is None,
         description="what each column adds to a model's score, same unit",
     )
+    max_false: float | None = Field(
+        default=None,
+        gt=0,
+        exclude_if=lambda value: value is None,
+        description="chance of a false column that the penalty is set for, where no column goes with the target",
+    )
     threshold: float | None = Field(
         default=None,
         ge=0,
@@ -82,6 +89,9 @@ class PublicColumn(_Record):
     upper: float | None = None
     levels: tuple[str, ...] | None = None
     source: str
+    description: str | None = Field(
+        default=None, exclude_if=lambda value: value is None, description="what the column is, as declared"
+    )
     derived: str | None = Field(
         default=None, exclude_if=lambda value: value is None, description="computed from other columns of the row"
     )
@@ -326,6 +336,16 @@ class LevelRecord(_Record):
     error: float = Field(ge=0, le=1, description="what it is thought to be off by, in units of y_bound")
 
 
+class KnownRecord(_Record):
+    """That the columns' own products were not bought: they are those of public records, or known by design."""
+
+    n_records: int | None = Field(default=None, ge=2, description="public records; none where they are known by design")
+    sha256: str | None = Field(default=None, description="of the public file")
+    source: str = Field(default="", description="why they are public")
+    means: tuple[float, ...] = Field(description="of the columns of X, scaled")
+    tails: float = Field(default=1.0, ge=1, description="variance of a row's products over that of normal columns")
+
+
 class FissionRecord(_Record):
     """The part of noisy moments that columns are selected by; what it leaves of them is for estimates.
 
@@ -373,6 +393,7 @@ class MomentsRecord(_Record):
     )
     level: LevelRecord | None = Field(default=None, exclude_if=_absent)
     fission: FissionRecord | None = Field(default=None, exclude_if=_absent)
+    known: KnownRecord | None = Field(default=None, exclude_if=_absent, description="where X'X was not bought")
     offset: str | None = Field(default=None, exclude_if=_absent, description="column that was taken from the target")
     weights: str | None = Field(
         default=None, exclude_if=_absent, description="column of the rows' weights; n_rows is their sum"
@@ -573,6 +594,9 @@ class Provenance(_Record):
     discreet: str
     python: str
     dataset: str
+    description: str | None = Field(
+        default=None, exclude_if=lambda value: value is None, description="what the table is, as declared"
+    )
     metadata_sha256: str
     request_sha256: str
     data: str = Field(description="name of the source, without its folder")
@@ -589,7 +613,7 @@ class Provenance(_Record):
     )
 
 
-class Release(_Record):
+class Release(ReleaseViews, _Record):
     """The outcome of one private computation.
 
     Parameters

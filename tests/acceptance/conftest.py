@@ -6,10 +6,10 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.csv
@@ -18,6 +18,10 @@ import pytest
 
 from discreet.cli.main import run
 from discreet.ledger import Ledger
+from tests.programs import need
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 N_ROWS = 240
 CAP = 10
@@ -155,3 +159,16 @@ def in_process_of_its_own(*words: object, **options: Any) -> Done:
     command = [sys.executable, "-m", "discreet", *map(str, words)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False, env=os.environ, **options)
     return Done(done.returncode, done.stdout, done.stderr)
+
+
+@pytest.fixture(scope="module")
+def browser() -> "Iterator[Browser]":
+    """Debian's Chromium, without a window."""
+    chromium = need("chromium")
+    from playwright.sync_api import sync_playwright  # it takes a while, and few tests need it
+
+    with sync_playwright() as playwright:
+        as_root = ["--no-sandbox"] if os.geteuid() == 0 else []
+        opened = playwright.chromium.launch(executable_path=chromium, args=as_root)
+        yield opened
+        opened.close()

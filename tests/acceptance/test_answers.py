@@ -39,6 +39,16 @@ def test_answers_cost_nothing_and_need_no_table(fits):
     assert (fits.spent(), fits.files()) == (spent, files)
 
 
+def test_values_in_a_file_are_those_of_the_options(fits):
+    """So that values of people need not stand in a list of processes."""
+    (fits.folder / "values.json").write_text('[{"age": 40, "site": "south"}, {"age": "60", "site": "west"}]')
+    of_file = fits.run("predict", "linear.json", "--values", "values.json", "--json")
+    of_options = fits.run("predict", "linear.json", "--at", "age=40,site=south", "--at", "age=60,site=west", "--json")
+    assert (of_file.code, of_file.out) == (0, of_options.out)
+    (fits.folder / "values.json").write_text('{"age": 40}')
+    assert "a list of {NAME: VALUE}" in fits.run("predict", "linear.json", "--values", "values.json").refused(2)
+
+
 @pytest.mark.parametrize(
     "words",
     [
@@ -48,6 +58,8 @@ def test_answers_cost_nothing_and_need_no_table(fits):
         "predict linear.json --at age=400,site=west",
         "predict linear.json --at age=40,site=moon",
         "predict linear.json",
+        "predict linear.json --values linear.json --at age=40,site=west",
+        "predict linear.json --values linear.json",
         "joint linear.json --columns shoe",
         "joint linear.json",
         "effects linear.json",

@@ -176,9 +176,7 @@ def test_results_on_standard_output_words_on_standard_error(place):
     """What is asked for goes to standard output, what explains it to standard error."""
     done = place.select(asks=True, out="release.json")
     assert done.out.startswith("Selected for visits: ")
-    assert done.err.startswith(
-        "Nothing can stand out here: whatever is selected may be what chance gives. With 240 rows, "
-    )
+    assert done.err.startswith("Nothing can stand out here: whatever is selected may be due to chance. With 240 rows, ")
     assert done.err.endswith("\nRelease written to release.json. `discreet report release.json` explains it.\n")
     done = place.select("--json")
     assert json.loads(done.out) == json.loads(Path("release.json").read_text())
@@ -306,7 +304,7 @@ def test_from_a_csv_file_to_a_selection(place):
     assert not re.search("north|south|west", skeleton)
     done = place.run("metadata", "check", "new.yaml")
     assert done.code == 3
-    assert done.err == "Error: new.yaml must have no errors, but it has 4. Mend them and check again.\n"
+    assert done.err == "Error: new.yaml must have no errors, but it has 4. Correct them and check again.\n"
     place.select(metadata="new.yaml").refused(3)
     value = yaml.safe_load(skeleton)
     assert set(value["columns"]) == {"age", "income", "site", "visits"}
@@ -438,3 +436,20 @@ def test_default_ledger(place):
     assert Path("temporary", "discreet", "discreet.sqlite").is_file()
     assert place.select(ledger=None).code == 0
     assert place.spent() == 0
+
+
+def test_progress_in_lines_for_a_program(place, monkeypatch):
+    """Asked for by the environment: how much is done of what, up to all of it; the result stays alone."""
+    words = f"plan --metadata {place.metadata} --target visits --epsilon 1 --method pcls --alone --tables 2 --json"
+    monkeypatch.setenv("DISCREET_PROGRESS", "lines")
+    shown = place.run(*words.split())  # first: what was simulated is not simulated again
+    monkeypatch.delenv("DISCREET_PROGRESS")
+    silent = place.run(*words.split())
+    lines = [json.loads(line) for line in shown.err.splitlines()]
+    assert (silent.err, shown.out) == ("", silent.out)
+    assert {line["schema"] for line in lines} == {"discreet/progress@1"}
+    for work in {line["work"] for line in lines}:
+        counts = [(line["done"], line["total"]) for line in lines if line["work"] == work]
+        assert counts == sorted(counts)
+        assert counts[-1][0] == counts[-1][1]
+        assert len(counts) <= 101

@@ -123,7 +123,7 @@ def test_a_free_fit_of_what_was_selected_has_intervals_that_hold(granted):
     """Columns selected anew by one part, and fitted by the other; all of the moments on request, with a caution."""
     assert granted.select("--yes", method="moments", epsilon=2, delta=1e-4, out="moments.json").code == 0
     ask = ("fit", "--from", "moments.json", "--out", "fit.json")
-    assert "selected anew, the other gave these intervals, which hold" in granted.run(*ask).out
+    assert "selected again, the other gave these intervals, which hold" in granted.run(*ask).out
     fitted, bought = Release.read("fit.json"), Release.read("moments.json")
     assert fitted.request["parameters"]["selective_inference"] == "fission"
     assert {term.column for term in fitted.fit.coefficients} == {None, *fitted.selected}
@@ -187,7 +187,7 @@ def test_a_release_shows_what_it_was_charged_in_rho(place):
         assert charge.rho_spent == pytest.approx(spent + charge.rho)
         spent = charge.rho_spent
         assert charge.delta_cap == 1e-3
-    assert "The whole cap stands for epsilon 3 at delta 0.001." in " ".join(
+    assert "The whole cap corresponds to epsilon 3 at delta 0.001." in " ".join(
         place.run("report", "release.json").out.split()
     )
 
@@ -277,7 +277,7 @@ def test_what_was_computed_from_a_plan_in_parts_verifies(granted):
 
 WAYS = {
     "fission": ("one half of what the moments tell", "one chose the columns, the other gave"),
-    "split": ("half of the units select", "whom the choice did not see"),
+    "split": ("half of the units select", "which the choice did not use"),
     "none": ("all rows", "intervals too narrow"),
 }
 """What the dry run says of each way to keep intervals valid, and the report."""

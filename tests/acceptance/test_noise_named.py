@@ -10,7 +10,7 @@ from discreet.release import Release
 from tests.acceptance.test_command_line import QUESTION, on_a_terminal
 from tests.effort import either
 
-CANNOT = "Nothing can stand out here: whatever is selected may be what chance gives."
+CANNOT = "Nothing can stand out here: whatever is selected may be due to chance."
 
 
 def told(done):
@@ -48,9 +48,9 @@ def test_the_question_comes_after_what_chance_gives(place):
 
 
 def test_a_screening_without_a_chance_is_called_noise_everywhere(place):
-    """Headline, text, HTML and Markdown of the report, JSON: two names that may be what chance gives."""
+    """Headline, text, HTML and Markdown of the report, JSON: two names that may be due to chance."""
     done = place.select("--yes", "-k", 1, method="sis", epsilon=0.05, candidates="age,income", out="release.json")
-    sentence = "Nothing stood out: this one name may be what chance gives."
+    sentence = "Nothing stood out: this one name may be due to chance."
     assert sentence in told(done)
     assert done.out.index("Selected for visits") < done.out.index(sentence) < done.out.index("epsilon 0.05")
     for form in ("text", "html", "markdown"):
@@ -67,7 +67,7 @@ def test_a_screening_without_a_chance_is_called_noise_everywhere(place):
 def test_a_screening_that_could_tell_says_that_its_names_are_as_many_as_asked(place):
     """At an epsilon where a column can stand out the names may be right: nothing more can be told of them."""
     text = told(place.select("--yes", "-k", 1, method="sis", epsilon=8, candidates="age,income"))
-    assert "The number of names is fixed: a table without any effect gives as many." in text
+    assert "The number of selected columns is fixed: a table without any effect gives as many." in text
     assert "With 240 rows, a column needs a correlation of about" in text
 
 
@@ -77,7 +77,7 @@ def test_a_clear_effect_stands_out_of_noisy_moments(place):
     done = place.select(
         "--yes", "--delta", "1e-6", method="moments", epsilon=9, candidates="age,income", out="release.json"
     )
-    assert "Out of the noise stand, in its standard deviations: age by " in told(done)
+    assert "Each stands out by this many standard deviations of the noise: age " in told(done)
     release = Release.read("release.json")
     assert release.chance.standing_out["age"] > 4
     assert not release.chance.called_noise
@@ -86,7 +86,7 @@ def test_a_clear_effect_stands_out_of_noisy_moments(place):
 def test_intervals_that_tell_nothing_are_said_to(place):
     """Where each holds all that the bounds allow; not where they tell of a slope."""
     asked = ["fit", "--data", place.data, "--metadata", place.metadata, "--ledger", place.ledger, "--target", "visits"]
-    sentence = "The intervals tell nothing at this epsilon"
+    sentence = "The intervals are uninformative at this epsilon"
     allow_delta(place, epsilon=50)
     said = {0.01: [], 9: []}
     for epsilon, of_epsilon in said.items():

@@ -20,6 +20,7 @@ REQUESTS = {
     "pcpl": ["select", "--method", "pcpl", "--delta", "1e-5", "--set", "n0=200"],
     "moments": ["select", "--method", "moments", "--delta", "1e-5"],
     "sis": ["select", "--method", "sis", "--candidates", "age,income", "-k", "1"],
+    "decorrelated": ["select", "--method", "decorrelated"],
     "linear": ["fit", "--columns", "age,site", "--family", "linear"],
     "logistic": ["fit", "--columns", "age,site", "--family", "logistic", "--target", "sick"],
     "logistic without delta": [

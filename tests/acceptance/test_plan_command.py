@@ -40,21 +40,19 @@ def figures(done):
 def test_curve_and_comparison(place):
     """By default a row a method and a column an epsilon, then the comparison in full; the scenario stands above."""
     before = place.files()
-    done = plan(place, *FAST)
+    done = plan(place, *FAST, "--full")
     assert (done.code, done.err) == (0, "")
     text = done.out
-    assert text.startswith("Supposed of the table, not read from it: 240 rows;")
+    assert text.startswith("Assumed about the table, not read from it: 240 rows;")
     assert re.search(r"effects on visits +age [0-9.]+; the other 1 of 2 columns none\n", text)
     assert re.search(r"Chance of the right columns +eps 0.1 +eps 0.3 +eps 1 +eps 3 +eps 10\n", text)
     assert re.search(r"At epsilon 1 +overlap +right +error +tables +explained +delta +models\n", text)
     assert re.search(r"\npcls, y_bound 5 .* 0 +4\n", text)
-    assert "select as many columns as they are told" in text
+    assert "select a given number of columns" in text
     assert re.search(r"A linear fit of the right columns +error +half width +coverage +vacuous\n", text)
     assert len(re.findall(r"\nepsilon [0-9.]+ +[0-9.e+]+ +(?:-|[0-9.e+]+) +(?:-|[01]\.\d\d) +[01]\.\d\d", text)) == 5
-    told = re.search(r"Lei et al., theorem 1 \(pcls, y_bound 10, epsilon 1\): (.*?nothing\.)", " ".join(text.split()))[
-        1
-    ]
-    assert re.fullmatch(r"its conditions do not all hold \(\d of 5 fails?\), so it tells nothing\.", told)
+    told = re.search(r"Lei et al., theorem 1 \(pcls, y_bound 10, epsilon 1\): (.*?apply\.)", " ".join(text.split()))[1]
+    assert re.fullmatch(r"its conditions do not all hold \(\d of 5 fails?\), so it does not apply\.", told)
     assert re.search(r"\n  holds  penalty [0-9.,]+, at least [0-9.]+ needed so that sampling error lets in no", text)
     assert "\nNo data were opened and nothing was spent.\n\nRecommended: " in text
     assert max(map(len, text.replace(str(place.metadata), "people.yaml").splitlines())) <= 100
@@ -62,6 +60,21 @@ def test_curve_and_comparison(place):
     after = place.files()
     assert {name for name in after if name not in before} == {name for name in after if "expectations" in name}
     assert not (place.folder / "temporary" / "discreet" / "discreet.sqlite").exists()
+
+
+def test_the_essentials_come_by_default(place):
+    """The best selections, what is recommended and its command; the rest is named with where to find it."""
+    text = plan(place, *FAST).out
+    assert len(text.splitlines()) < 40
+    table = text.split("Chance of the right columns")[1].split("\n\n")[0].splitlines()[2:]
+    selections = [line for line in table if not line.startswith(("  ", "and "))]
+    assert 5 <= len(selections) <= 6
+    assert re.fullmatch(r"and \d+ selections more", table[-1])
+    assert "A linear fit" not in text
+    assert "--full" in text
+    recommended = re.search(r"\nRecommended: (.*), at epsilon 1\.\n", text)[1]
+    assert any(line.startswith(recommended) for line in selections)
+    assert "\n  discreet select --data DATA " in text
 
 
 def test_comparison_is_sorted(place):
@@ -200,7 +213,12 @@ def test_the_request_at_hand_comes_first(place):
     tried = {"pcls, l1_radius 3", found["recommended"]["rival"]}
     assert {row["rival"] for row in found["unlucky"]} == {row["rival"] for row in found["with_half_the_rows"]} == tried
     assert {row["n_rows"] for row in found["with_half_the_rows"]} == {120}
-    assert {row["kind"] for row in found["unlucky"]} >= {"narrow columns", "a skewed target", "few ones", "heavy tails"}
+    assert {row["kind"] for row in found["unlucky"]} >= {
+        "narrow columns",
+        "a skewed target",
+        "rare categories",
+        "heavy tails",
+    }
     text = plan(place, *FAST, *words, epsilon="1,2").out
     curve = text.split("Chance of the right columns")[1].split("\n\n")[0].splitlines()[2:]
     assert [line[:22].strip() for line in curve[:3]] == [
@@ -209,6 +227,7 @@ def test_the_request_at_hand_comes_first(place):
         "with half the people",
     ]
     assert re.search(r"\n  If you are unlucky: exactly the right columns in \d\.\d\d of such tables, overlap ", text)
+    assert re.search(r"\n  Overlap of other kinds: \d\.\d\d with [a-z ]+, ", text)
 
 
 def test_curves_rise_and_nothing_stands_below_its_goal(place):

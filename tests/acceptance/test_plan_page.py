@@ -34,6 +34,7 @@ def test_sections_and_pictures(place):
     only = ("--method", "sis", "--set", "n_features_to_select=1", "--alone")
     html = page(place, "--candidates", "age,income", "--delta", 0, *only)
     assert titles(html) == [
+        "Try it",
         "What is recommended",
         "Exactly the right columns, against epsilon",
         "Overlap, against epsilon",
@@ -44,7 +45,7 @@ def test_sections_and_pictures(place):
         "What a release can tell of a person",
         "What the figures mean",
     ]
-    assert html.count("<svg ") == 7
+    assert html.count("<svg ") == 8
     assert html.count("The figures as a table") == 6
     assert "no private data were opened and nothing was spent" in html
     assert "not private" not in html
@@ -73,7 +74,7 @@ def test_totals_of_repeated_requests(place):
 def test_several_rows_and_scenarios(place):
     """Curves against the number of rows, a panel a scenario, and a table of what is supposed."""
     html = page(place, "--candidates", "age,income", "--n-rows", "100,400", "--times", "0.5,1", "--epsilon", "1,5")
-    assert titles(html)[1] == "What is supposed"
+    assert titles(html)[2] == "What is supposed"
     assert "Exactly the right columns, against the rows" in titles(html)
     shown = re.findall(r">(supposed = [AB], rows = \d+)<", html)
     assert {"supposed = A, rows = 100", "supposed = B, rows = 400"} <= set(shown)

@@ -16,12 +16,14 @@ import pyarrow.feather
 import pyarrow.parquet
 import pytest
 
+import discreet as dc
 from discreet import workflow
 from discreet.data.design import Design
 from discreet.data.metadata import Metadata
 from discreet.data.sources import open_table
 from discreet.kernels.moments.moments import GRID
 from discreet.ledger import Ledger
+from discreet.release import READ, STATED
 from tests.acceptance.conftest import METADATA, N_ROWS, people
 from tests.effort import either
 
@@ -73,6 +75,29 @@ def test_fresh(place):
     place.select(out="again.json")
     assert Path("again.json").read_bytes() == Path("fresh.json").read_bytes()
     assert place.spent() == 2
+
+
+def test_a_copy_of_rows_in_memory_is_stated_and_never_the_same(place):
+    """A file made for one request says so: charged each time, as a frame in Python is."""
+    asked = [place.select("--stated", "--json"), place.select("--stated", "--json")]
+    origins = [json.loads(done.out)["provenance"]["rows_origin"] for done in asked]
+    assert origins == [STATED, STATED]
+    assert place.spent() == 2
+    assert json.loads(place.select("--json").out)["provenance"]["rows_origin"] == READ
+    assert place.spent() == 3
+    lacking = place.write_metadata(lambda value: value["columns"].update(shoe=value["columns"]["age"]))
+    assert "shoe" in place.select("--stated", "--candidates", "age", metadata=lacking).refused(5)
+    assert place.spent() == 3
+
+
+def test_a_copy_and_a_frame_are_the_same_question(place):
+    """The digest says nothing of where the rows were."""
+    of_copy = json.loads(place.select("--stated", "--json").out)["provenance"]["request_sha256"]
+    table = open_table(people().to_pandas(), Metadata.read(place.metadata))
+    of_frame = dc.PCLS(epsilon=1.0).fit(table, target="visits").release_.provenance.request_sha256
+    of_file = json.loads(place.select("--json").out)["provenance"]["request_sha256"]
+    assert of_copy == of_frame
+    assert of_copy != of_file
 
 
 OTHERS = {

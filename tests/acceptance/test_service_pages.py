@@ -11,7 +11,7 @@ from typing import Any
 
 import pyarrow.parquet
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Error, Page, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Error, Page, expect
 
 from discreet_service.access.roles import Role
 from discreet_service.app import create_app
@@ -24,7 +24,6 @@ from discreet_service.worker.loop import work
 from tests.acceptance.conftest import METADATA
 from tests.acceptance.conftest import people as rows
 from tests.effort import either
-from tests.programs import need
 from tests.serving import serving
 
 SHOTS = os.environ.get("DISCREET_SCREENSHOTS")
@@ -43,17 +42,6 @@ DRAWN = "<svg onload=alert(3)>"
 PATIENCE_MS = 60_000
 ADDRESSES = "all => all.map(one => one.getAttribute('href'))"
 """Where links lead, to be asked of all of them at once."""
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    """Debian's Chromium, without a window."""
-    chromium = need("chromium")
-    with sync_playwright() as playwright:
-        as_root = ["--no-sandbox"] if os.geteuid() == 0 else []
-        found = playwright.chromium.launch(executable_path=chromium, args=as_root)
-        yield found
-        found.close()
 
 
 class Office:

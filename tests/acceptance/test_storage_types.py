@@ -124,7 +124,7 @@ def test_the_check_says_of_each_column_whether_it_fits(place: Place) -> None:
     assert "smoker: category, stored as BIGINT: does not fit\n" in bad.out
     assert "error: columns.smoker: Column 'smoker' must hold its level 'no'" in bad.out
     assert "error: columns.shoe: Column 'shoe' must be in the table once, but is not in it." in bad.out
-    assert bad.err == "Error: other.json must have no errors, but it has 2. Mend them and check again.\n"
+    assert bad.err == "Error: other.json must have no errors, but it has 2. Correct them and check again.\n"
     assert place.spent() == 0
 
 
@@ -140,14 +140,16 @@ def test_the_check_gives_its_comparison_as_json(place: Place) -> None:
     by_name = {column["name"]: column for column in told["columns"]}
     assert by_name["age"] == {"name": "age", "declared": "integer", "stored": "BIGINT", "problem": None}
     assert by_name["smoker"]["problem"] in told["findings"][0]["message"]
-    assert "columns" not in json.loads(place.run("metadata", "check", "other.json", "--json").out)
+    alone = json.loads(place.run("metadata", "check", "other.json", "--json").out)
+    assert "columns" not in alone
+    assert dc.Metadata.from_value(alone["metadata"]) == dc.Metadata.read(place.folder / "other.json")
 
 
 def test_the_check_reads_the_header_alone(place: Place) -> None:
     """Of a CSV file its first line, with no row behind it; labels of an enumeration are not shown."""
     Path("head.csv").write_text("visits,age,income,site\n")
     done = place.run("metadata", "check", "people.yaml", "--data", "head.csv")
-    assert (done.code, done.out.splitlines()[0]) == (0, "visits: integer: fits")
+    assert (done.code, done.out.splitlines()[0]) == (0, "visits: integer, no storage type: not checked")
     with duckdb.connect("labels.duckdb") as connection:
         labels = "ENUM('zq7731', 'north')"
         connection.execute(f"CREATE TABLE a (visits INTEGER, age {labels}, income DECIMAL(9, 2), site {labels})")

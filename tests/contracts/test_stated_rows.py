@@ -413,7 +413,7 @@ def test_the_statement_is_in_release_ledger_and_reports(ledger, tmp_path):
     people().to_csv(tmp_path / "people.csv", index=False)
     read = dc.PCLS(n0=40).fit(dc.open_table(tmp_path / "people.csv", ADD), target="y").release_
     assert (read.private, read.provenance.rows_origin) == (True, READ)
-    statement = "stated that they are the declared columns as they are"
+    statement = "stated that they are the declared columns, complete and unchanged"
     for audience in ("board", "analyst", "participant"):
         for form in ("text", "markdown", "html"):
             assert statement in " ".join(dc.render(release, form, audience).split())
@@ -426,7 +426,7 @@ def test_the_statement_is_in_release_ledger_and_reports(ledger, tmp_path):
     assert READ in " ".join(dc.render(read, "text").split())
 
 
-COVERS = "The promise is that of the earlier release and covers both"
+COVERS = "The promise of the earlier release covers both"
 
 
 @pytest.mark.parametrize("form", ["text", "markdown", "html"])
@@ -439,9 +439,9 @@ def test_what_is_computed_of_unstated_sums_promises_nothing(form, audience):
     bare, private = (fit_from(made.release_, ("a", "b")) for made in (of_arrays, of_a_table))
     bare, private = (" ".join(dc.render(release, form, audience).split()) for release in (bare, private))
     assert COVERS not in bare
-    assert "The earlier release carries no guarantee, and so this one has none" in bare
+    assert "The earlier release carries no guarantee, so this one carries none" in bare
     assert COVERS in private
-    assert "carries no guarantee, and so" not in private
+    assert "carries no guarantee, so" not in private
 
 
 def test_no_file_of_arrays_can_be_made_private(ledger):

@@ -68,6 +68,7 @@ ONE_BY_ONE = {
     "data/score_design.py": "level shown y_bound y_center: parameters, and declared levels",
     "data/sources.py": "endings lack: words of the code",
     "data/storage_types.py": "problem: declared levels, and a storage type without what is inside",
+    "methods/registry.py": "meant: a name of a method",
     "kernels/public_records/m_estimates.py": "_called array2string expected shape: a contrast's own name, shapes, "
     "and parameters at "
     "which somebody's own function failed; with private rows open, the constant text stands in its place",

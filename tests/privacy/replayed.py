@@ -21,6 +21,19 @@ from tests.privacy.recording import Spent, asked, compared
 RELATIONS = ("replace_one", "add_or_remove_one")
 NUMBERS = ("a", "b", "d", "e")
 OF_MOMENTS = {"a": {"mean": 0.1, "sd": 0.5}, "b": {"mean": 2.0, "sd": 1.0}}
+PUBLIC = {
+    "labels": ("a", "b", "c=u", "c=v", "c=w"),
+    "means": (0.1, 2.0, 0.4, 0.3, 0.3),
+    "covariance": (
+        (0.25, 0.1, 0.01, 0.0, -0.01),
+        (0.1, 2.0, 0.1, 0.0, -0.1),
+        (0.01, 0.1, 0.24, -0.12, -0.12),
+        (0.0, 0.0, -0.12, 0.21, -0.09),
+        (-0.01, -0.1, -0.12, -0.09, 0.21),
+    ),
+    "n_records": 40,
+}
+"""Means and covariances of a public table."""
 SCORE_SENSITIVITY = 2.0 + 1e-9
 
 
@@ -115,6 +128,7 @@ def plans(inference: str, tuned: dict[str, Any]) -> list[Case]:
              fit={"family": "linear"}),
         plan("moments, linear", select={"method": "moments"}, fit={"family": "linear"}),
         plan("moments, logistic", "z", delta=1e-5, select={"method": "moments"}, fit={"family": "logistic"}),
+        plan("decorrelated, linear", select={"method": "decorrelated"}, fit={"family": "linear"}),
         plan("sis, pcls, linear", candidates=NUMBERS, screen={"n_features_to_select": 2},
              select={"method": "pcls"}, fit={"family": "linear"}),
         plan("votes, poisson", "k", NUMBERS, delta=1e-5, fit={"family": "poisson"},
@@ -158,6 +172,10 @@ def cases() -> list[Case]:
         case("known moments", "moments", design_moments=OF_MOMENTS, uncorrelated=True, candidates=("a", "b")),
         case("known moments, for coefficients", "moments", design_moments=OF_MOMENTS, uncorrelated=True,
              candidates=("a", "b"), question="coefficients"),
+        case("public columns", "moments", public_moments=PUBLIC, epsilon=8.0, question="coefficients"),
+        case("public columns, units", "moments", public_moments=PUBLIC, epsilon=9.0, fit=True, rows_per_unit=2,
+             question="coefficients"),
+        case("public columns, delta, private clip", "moments", public_moments=PUBLIC, delta=1e-6, y_bound="private"),
         case("for coefficients", "moments", question="coefficients", delta=1e-6, fit_intercept=False, max_size=1),
         case("clip, private bounds", "moments", y_bound="private", private=("a",), delta=1e-6),
         case("clip of unit rows", "moments", y_bound="private"),
@@ -207,6 +225,9 @@ def cases() -> list[Case]:
         case("groups and forced", "decorrelated", candidates=("a", "b", "c", "d"), groups=(("a", "c"),), forced=("d",),
              y_center=0.3),
         case("units", "decorrelated", rows_per_unit=2, shares={"gram": 0.5}),
+        case("public columns", "decorrelated", public_moments=PUBLIC),
+        case("public columns, pilot, units", "decorrelated", public_moments=PUBLIC, epsilon=900.0, n0=10_000,
+             rows_per_unit=2, y_center="middle", groups=(("a", "c"),)),
         case("declared", "own-score", candidates=NUMBERS, n_features_to_select=2),
         case("declared, canonical", "own-score", candidates=NUMBERS, n_features_to_select=2,
              mechanism="canonical_lipschitz", relations=("replace_one",)),

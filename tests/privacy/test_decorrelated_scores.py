@@ -151,3 +151,45 @@ def test_the_parts_add_up_to_epsilon_exactly():
         prepared = DecorrelatedScreening(epsilon=0.7, shares=shares).prepare(pair("replace_one")[0].metadata, "y")
         assert sum(prepared.budget.values()) == Fraction("0.7")
         assert sum(event.epsilon for event in prepared.event.events) == Fraction("0.7")
+
+
+PUBLIC = {
+    "labels": ("x0", "x1", "x2"),
+    "means": (0.0, 0.1, 0.0),
+    "covariance": ((0.6, 0.3, 0.0), (0.3, 0.5, 0.1), (0.0, 0.1, 0.4)),
+    "n_records": 30,
+}
+
+
+@pytest.mark.parametrize("n0", [10, 100_000], ids=["few rows", "with a pilot"])
+@settings(max_examples=40, deadline=None)
+@given(rows=st.lists(ROW, min_size=1, max_size=8), old=ROW, new=ROW, place=st.integers(0, 7))
+def test_no_sum_moves_by_more_with_public_columns(n0, rows, old, new, place):
+    """The parts that are left spend no more than their shares, which add up to epsilon."""
+    at = place % (len(rows) + 1)
+    epsilon = EPSILON if n0 == 10 else 900.0
+    method = DecorrelatedScreening(epsilon=epsilon, public_moments=PUBLIC, n0=n0)
+    for relation, tables in (
+        ("replace_one", ([*rows[:at], old, *rows[at:]], [*rows[:at], new, *rows[at:]])),
+        ("add_or_remove_one", (rows, [*rows[:at], new, *rows[at:]])),
+    ):
+        one, other = (table_of([row[:3] + row[-1:] for row in table], relation) for table in tables)
+        prepared = method.prepare(one.metadata, "y")
+        assert sum(prepared.budget.values()) == Fraction(epsilon)
+        for loss, charge in zip(losses(method, one, other), charges(method, one), strict=True):
+            assert loss <= charge * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+def test_the_worst_pair_spends_what_it_is_charged_with_public_columns(monkeypatch, relation):
+    """The choice alone has nearly all; with half the sensitivity it is flagged (control)."""
+    method = DecorrelatedScreening(epsilon=EPSILON, y_center="middle", public_moments=PUBLIC, n0=10)
+    old, new = [1.0, -1.0, 1.0], [-1.0, 1.0, 1.0]
+    rows = [[1.0, -1.0, -1.0], [-1.0, 1.0, 1.0]] * 40 + [[0.0, 0.0, -1.0]] * 2  # more targets below the center
+    tables = ([*rows, old], [*rows, new]) if relation == "replace_one" else (rows, [*rows, old])
+    one, other = (table_of(table, relation) for table in tables)
+    spent, charged = losses(method, one, other), charges(method, one)
+    assert spent[-1] == pytest.approx(charged[-1], rel=0.01)
+    moved = PreparedScores._moved.fget
+    monkeypatch.setattr(PreparedScores, "_moved", property(lambda self: Fraction(moved(self), 2)))
+    assert losses(method, one, other)[-1] > 1.9 * charges(method, one)[-1]

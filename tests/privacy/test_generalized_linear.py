@@ -10,7 +10,8 @@ import pytest
 
 from discreet.kernels.glm.count_bound import HistogramRequest
 from discreet.kernels.glm.families import LOGISTIC, poisson
-from discreet.kernels.glm.noisy_newton import Problem, noisy_newton
+from discreet.kernels.glm.noisy_newton import noisy_newton
+from discreet.kernels.glm.problem import Problem
 from discreet.kernels.moments.moments import GRID
 from discreet.methods.regression.generalized_linear import LEAST_SCALE
 

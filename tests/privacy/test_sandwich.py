@@ -9,7 +9,8 @@ import pytest
 from discreet.data.engines.arrays import ArraysTable
 from discreet.data.metadata import Metadata
 from discreet.kernels.glm.families import LOGISTIC, Columns, poisson
-from discreet.kernels.glm.noisy_newton import Problem, noisy_newton
+from discreet.kernels.glm.noisy_newton import noisy_newton
+from discreet.kernels.glm.problem import Problem
 from discreet.kernels.glm.sandwich import SpreadRequest
 from discreet.kernels.moments.moments import GRID
 from discreet.mechanisms.rng import Source

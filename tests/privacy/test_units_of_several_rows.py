@@ -12,7 +12,8 @@ from discreet.data.metadata import Metadata
 from discreet.data.score_design import ScoreDesign
 from discreet.data.sources import open_table
 from discreet.kernels.glm.families import LOGISTIC
-from discreet.kernels.glm.noisy_newton import Problem, noisy_newton
+from discreet.kernels.glm.noisy_newton import noisy_newton
+from discreet.kernels.glm.problem import Problem
 from discreet.kernels.moments.moments import GRID, exact_moments
 from discreet.mechanisms.rng import Source
 from discreet.methods.base.noise_budget import NoiseBudget

@@ -1,5 +1,6 @@
 """``discreet predict``, ``joint`` and ``effects``: what a released fit answers for free."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -11,6 +12,7 @@ from discreet import workflow
 from discreet.cli.console import as_json, number, result, say
 from discreet.cli.options import names
 from discreet.errors import InvalidParameterError
+from discreet.files import read_text
 
 if TYPE_CHECKING:
     from discreet.workflow import FitAnswers, Interval
@@ -18,18 +20,21 @@ if TYPE_CHECKING:
 Fit = Annotated[Path, typer.Argument(help="A release of a fit.")]
 Confidence = Annotated[float | None, typer.Option(help="Level of the intervals. Default: that of the fit.")]
 AsJson = Annotated[bool, typer.Option("--json", help="As JSON.")]
-NOTHING = "nothing can be told"
+NOTHING = "uninformative"
 
 
 def predict(
     fit: Fit,
     at: Annotated[
-        list[str],
+        list[str] | None,
         typer.Option(
             help="NAME=VALUE,NAME=VALUE: every column of the model; an exposure is 1 and an offset 0 unless it is "
             "among them. May repeat."
         ),
-    ],
+    ] = None,
+    values: Annotated[
+        Path | None, typer.Option(help="JSON file of such values, in place of --at: a list of {NAME: VALUE}.")
+    ] = None,
     confidence: Confidence = None,
     json_: AsJson = False,
 ) -> None:
@@ -40,7 +45,10 @@ def predict(
       discreet predict fit.json --at age=40,site=north --at age=60,site=north
     """
     answers = _answers(fit)
-    predicted = [answers.predict(_values(text), confidence) for text in at]
+    if (at is None) == (values is None):
+        raise InvalidParameterError("Values of the columns are needed: give --at NAME=VALUE,..., or --values FILE.")
+    places = [_values(text) for text in at or ()] if values is None else _places(values)
+    predicted = [answers.predict(place, confidence) for place in places]
     if json_:
         as_json(
             "discreet/predictions@1", **_origin(answers), predictions=[asdict(prediction) for prediction in predicted]
@@ -127,7 +135,7 @@ def _values(text: str) -> dict[str, str]:
     pairs = [part.partition("=") for part in names([text]) or ()]
     lacking = [name for name, sign, _ in pairs if not sign]
     if lacking:
-        raise InvalidParameterError(f"--at needs NAME=VALUE, but {lacking[0][:60]!r} has no '='. Write it so.")
+        raise InvalidParameterError(f"--at needs NAME=VALUE, but {lacking[0][:60]!r} has no '='. Give NAME=VALUE.")
     columns = [name for name, _, _ in pairs]
     twice = [name for name in columns if columns.count(name) > 1]
     if twice:
@@ -135,6 +143,19 @@ def _values(text: str) -> dict[str, str]:
             f"--at takes each column once, but {twice[0][:60]!r} has two values. Leave one out."
         )
     return {name: value for name, _, value in pairs}
+
+
+def _places(path: Path) -> list[dict[str, str]]:
+    """The values in a file: what would be read in a list of processes when given by --at."""
+    try:
+        places = json.loads(read_text(path, "values"))
+    except ValueError:
+        places = None
+    if not isinstance(places, list) or not all(isinstance(place, dict) for place in places):
+        raise InvalidParameterError(
+            f"The values file must be JSON, a list of {{NAME: VALUE}}, but {str(path)[:300]} is not."
+        )
+    return [{name: str(value) for name, value in place.items()} for place in places]
 
 
 def _origin(answers: "FitAnswers") -> dict[str, Any]:

@@ -247,5 +247,5 @@ def _existing(location: str | None, witness: Path | None = None, *, is_restored:
     if location is not None and "://" not in location and not Path(location).exists():
         raise BudgetError(f"The ledger must exist to be shown, but {location[:300]} does not. Check --ledger.")
     if witness is not None and not witness.is_file():
-        raise InvalidParameterError(f"The witness must be a file, but {str(witness)[:300]} is none. Check --witness.")
+        raise InvalidParameterError(f"The witness must be a file, but {str(witness)[:300]} is not. Check --witness.")
     return workflow.Ledger(location, witness=witness, is_restored=is_restored)

@@ -43,7 +43,9 @@ def differ(*paths: Path | None) -> None:
     """Refuse to write two outputs to one file."""
     resolved = [path.resolve() for path in paths if path is not None]
     if len(set(resolved)) < len(resolved):
-        raise InvalidParameterError("Each output must have a file of its own, but two are one. Choose another path.")
+        raise InvalidParameterError(
+            "Each output must have a file of its own, but two have the same. Choose another path."
+        )
 
 
 def given_options(context: typer.Context) -> Iterator[tuple[str, Any, str]]:
@@ -84,6 +86,9 @@ def progress(quiet: bool) -> Iterator[Told | None]:
 @contextmanager
 def live_progress(quiet: bool) -> Iterator[tuple[Told | None, Callable[[str], None]]]:
     """Show bars, on a terminal alone, and above them a text that may change until the work is done."""
+    if not quiet and os.environ.get("DISCREET_PROGRESS") == "lines":
+        yield _progress_lines(), lambda _: None
+        return
     if quiet or not sys.stderr.isatty():
         yield None, lambda _: None
         return
@@ -119,3 +124,19 @@ def live_progress(quiet: bool) -> Iterator[tuple[Told | None, Callable[[str], No
     finally:
         with suppress(OSError):
             live.stop()
+
+
+def _progress_lines() -> Told:
+    """Tell progress in lines of JSON, at most a hundred for each work, for a program that draws bars of its own."""
+    done, shown = dict[str, int](), dict[str, int]()
+
+    def told(what: str, count: int, total: int | None) -> None:
+        done[what] = done.get(what, 0) + count
+        part = 100 * done[what] // max(total, 1) if total is not None else 0
+        if shown.get(what) != part:
+            shown[what] = part
+            line = {"schema": "discreet/progress@1", "work": what, "done": done[what], "total": total}
+            with suppress(OSError):  # a closed pipe must not end what was paid for
+                typer.echo(json.dumps(line), err=True)
+
+    return told

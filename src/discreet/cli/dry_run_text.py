@@ -8,6 +8,7 @@ from discreet.cli.console import as_json, number, result
 from discreet.cli.release_text import n_models
 from discreet.parameters.by_method import titles
 from discreet.report.chance_words import before
+from discreet.report.request_facts import public_moments
 from discreet.report.words import count
 
 if TYPE_CHECKING:
@@ -44,12 +45,16 @@ def show_dry_run(record: Mapping[str, Any], json_: bool, expected: "Sequence[Twi
     shown = {**titles(), "n_cells": "cells"}
     stated = {word: parameters[key] for key, word in shown.items() if parameters.get(key) not in (None, [])}
     lines += [f"  {word:<12} {_plain(value)}" for word, value in stated.items()]
+    known = public_moments(parameters.get("public_moments"))
+    lines += [f"  products     {known}"] if known else []
     if parameters.get("selective_inference") == "split":
         lines.append("  by half      half of the units select, the others are fitted, each half at all of epsilon")
     elif parameters.get("selective_inference") == "fission":
         lines.append("  in parts     one half of what the moments tell selects, the other is fitted: width x 1.4")
     elif parameters.get("selective_inference") == "none" and "fit" in parameters:
         lines.append("  all rows     select and are fitted: nothing guarantees the level of the intervals")
+    if noise.max_false is not None:
+        lines.append(f"  false column chance {number(noise.max_false)} at most where no column goes with the target")
     if noise.threshold is not None:
         lines.append(f"  threshold    a score of {count(math.ceil(noise.threshold))}; a row adds 1 at most")
     if record["method"] == "sis" and noise.mechanism != "threshold":

@@ -18,6 +18,7 @@ from discreet.cli.options import (
     Of,
     Out,
     Quiet,
+    Stated,
     Targets,
     Witness,
     Yes,
@@ -145,6 +146,7 @@ def fit(
     data: Data = None,
     targets: Targets = None,
     table: Of = None,
+    stated: Stated = False,
     ledger: Book = None,
     witness: Witness = None,
     out: Out = None,
@@ -155,7 +157,7 @@ def fit(
     quiet: Quiet = False,
 ) -> None:
     """Spend budget to learn the coefficients of a regression of TARGET, with intervals."""
-    how = How(data, table, ledger, out, fresh, dry_run, json_, yes, quiet, targets, witness=witness)
+    how = How(data, table, ledger, out, fresh, dry_run, json_, yes, quiet, targets, witness=witness, stated=stated)
     if out is not None:
         writable(out)
     derived = fitted.free(context)

@@ -166,7 +166,7 @@ def _opened(public: str | None, declared: "workflow.Metadata", table: str | None
         )
     if data is not None and os.path.isfile(data) and os.path.isfile(public) and os.path.samefile(data, public):
         raise PolicyError(
-            "The private and the public table must be two, but one file is given as both. Give the private one as "
+            "The private and the public table must be two files, but one is given as both. Give the private one as "
             "--data."
         )
     return workflow.open_public(public, declared, table)

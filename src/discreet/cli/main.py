@@ -78,6 +78,7 @@ COMMANDS = (
         "selftest",
         "Attack the guarantee: every mechanism and method on its worst pairs, and the product broken on purpose.",
     ),
+    ListedCommand("doctor", "Tell what is installed and works, and compile what the first request would wait for."),
     PluggedCommand("serve", "Serve the page and the API: the trusted third party that holds the data.", *SERVICE),
     PluggedCommand("worker", "Answer approved requests: the only process that opens private tables.", *SERVICE),
     ListedCommand("metadata", "What is public about a table: bounds, levels, unit, relation.", function="app"),

@@ -75,13 +75,19 @@ def check(
     if data is None and (table is not None or targets is not None):
         raise InvalidParameterError("--table and --targets say which table is meant: give --data too.")
     metadata, found = workflow.check_metadata(file)
-    derived = workflow.derived_columns(metadata)
-    fits = None if data is None else workflow.compare_header(metadata, data, table=table, targets=targets)
+    derived = {} if metadata is None else workflow.derived_columns(metadata)
+    fits = None
+    if data is not None and metadata is not None:
+        fits = workflow.compare_header(metadata, data, table=table, targets=targets)
     findings = [*found, *workflow.misfits(fits or ())]
     if json_:
         compared = {} if fits is None else {"columns": [asdict(fit) for fit in fits]}
-        rows = [{"severity": f.severity, "place": f.place, "message": f.message} for f in findings]
-        as_json("discreet/findings@1", dataset=metadata.dataset, findings=rows, derived=derived, **compared)
+        rows = [asdict(finding) for finding in findings]
+        own = (
+            {} if metadata is None else {"metadata": metadata.model_dump(mode="json", by_alias=True, exclude_none=True)}
+        )
+        dataset = None if metadata is None else metadata.dataset
+        as_json("discreet/findings@1", dataset=dataset, findings=rows, derived=derived, **compared, **own)
     else:
         for name, column in derived.items():
             result(f"{name}: {column['derived']}, within {column['lower']:g} .. {column['upper']:g}")
@@ -91,8 +97,8 @@ def check(
             result(str(finding))
     errors = sum(finding.severity == "error" for finding in findings)
     if errors:
-        raise MetadataError(f"{file} must have no errors, but it has {errors}. Mend them and check again.")
-    if not json_:
+        raise MetadataError(f"{file} must have no errors, but it has {errors}. Correct them and check again.")
+    if not json_ and metadata is not None:
         result(f"{file} is ready: {len(metadata.columns)} columns{_further(metadata)}, {len(findings)} warnings.")
 
 

@@ -15,6 +15,14 @@ Targets = Annotated[
     str | None, typer.Option(help="Of a table with a value a row: the file with a row for each person and the target.")
 ]
 Of = Annotated[str | None, typer.Option(help="Which table of a database.")]
+Stated = Annotated[
+    bool,
+    typer.Option(
+        "--stated",
+        help="The data file is a copy of rows in memory, made for this request. You state that they are the declared "
+        "columns as they are, all of them; the release repeats it. Asked again, it is charged again.",
+    ),
+]
 Book = Annotated[str | None, typer.Option(help="Ledger file. Default: in the user's data folder.")]
 Witness = Annotated[Path | None, typer.Option(help="The ledger's witness. Default: the one that it records.")]
 Out = Annotated[Path | None, typer.Option(help="Write the release here (JSON).")]
@@ -41,6 +49,7 @@ class How:
     targets: str | None = None
     weighted: Path | None = None
     witness: Path | None = None
+    stated: bool = False
 
     def outputs(self) -> list[Path]:
         """Return the files that will be written."""

@@ -25,7 +25,7 @@ SPELLED = {
 }
 """Options that are not called as their parameters are."""
 
-NO_OPTION = ("design_moments",)
+NO_OPTION = ("design_moments", "public_moments")
 """Parameters that no option can hold: they are given by --set."""
 
 Question = Callable[..., Any]

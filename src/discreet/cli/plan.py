@@ -43,6 +43,7 @@ class PlanAsked:
 
     fields: dict[str, Any]
     compare: bool
+    full: bool
 
     def of(self, public: "workflow.Metadata") -> "workflow.Question":
         """Return the whole question."""
@@ -80,6 +81,9 @@ def question(
     compare: Annotated[
         bool, typer.Option("--compare", help="Only the comparison in full, at the first epsilon.")
     ] = False,
+    full: Annotated[
+        bool, typer.Option("--full", help="All selections, all measures, and what theory says; default the essentials.")
+    ] = False,
     goal: Annotated[
         str | None,
         typer.Option(help='The epsilon that is needed for "right>=0.9", or for overlap or explained.'),
@@ -98,7 +102,7 @@ def question(
     if draws != 1 and measure_and_least:
         raise InvalidParameterError("A goal takes each table once. Leave out --draws, or give more --tables.")
     if alone and not method:
-        raise InvalidParameterError("Nothing is to be compared, but there is no request. Give --method beside --alone.")
+        raise InvalidParameterError("--alone plans one request, but none is given. Give --method beside --alone.")
     epsilons = numbers_of(epsilon, "--epsilon E,E", "0.1,1,10") or ()
     fields = {
         "target": target,
@@ -115,7 +119,7 @@ def question(
         "n_draws": draws,
         "seed": seed,
     }
-    return PlanAsked(fields, compare)
+    return PlanAsked(fields, compare, full or compare)
 
 
 @sharing(question)
@@ -166,7 +170,7 @@ def expect(
         command = workflow.recommended_command(whole, expectation, start)
         as_json(**expectation.record(whole), command=command or None)
     else:
-        result("\n".join(shown(whole, expectation, options.compare, start)))
+        result("\n".join(shown(whole, expectation, options.compare, start, full=options.full)))
     if out is not None:
         say(f"Figures written to {out}.", quiet)
 

@@ -6,12 +6,15 @@ from typing import Any
 from discreet import workflow
 from discreet.cli.console import number
 from discreet.report.widths import cells, squeezed
-from discreet.report.words import visible
+from discreet.report.words import short, visible
 
 WIDTH = 100
 
 MOST_SHOWN = 8
 """Scenarios side by side; of more the worst and the mean alone are shown."""
+
+MOST_CURVES = 5
+"""Selections in the first table of a plan that is not asked in full."""
 
 MEASURES = {"overlap": "Overlap", "right": "Chance of the right columns", "explained": "Explained"}
 
@@ -35,9 +38,9 @@ def scenario_table(supposed: dict[str, Any]) -> list[str]:
     head = ["  scenario", "times", *(["correlation"] if has_correlation else []), "R²", "noise sd"]
     rows = [[*head, f"effects on {visible(supposed['target'])}"]]
     for scenario in supposed["scenarios"]:
-        label = ", ".join(f"{visible(name)} {size:.3g}" for name, size in scenario["effects"].items() if size)
+        label = ", ".join(f"{visible(name)} {short(size)}" for name, size in scenario["effects"].items() if size)
         related = [number(scenario["correlation"])] if has_correlation else []
-        figures = [number(scenario["times"]), *related, f"{scenario['r_squared']:.2f}", f"{scenario['noise_sd']:.3g}"]
+        figures = [number(scenario["times"]), *related, f"{scenario['r_squared']:.2f}", short(scenario["noise_sd"])]
         rows.append([f"  {scenario['scenario']}", *figures, label or "none"])
     widths = [max(cells(row[at]) for row in rows) for at in range(len(head))]
     lines = []
@@ -49,8 +52,10 @@ def scenario_table(supposed: dict[str, Any]) -> list[str]:
     return lines
 
 
-def curve(expectation: "workflow.Expectation", epsilons: tuple[float, ...], rows: Rows, title: str) -> list[str]:
-    """Return a row a method, a column an epsilon; the request at hand first, then best first.
+def curve(
+    expectation: "workflow.Expectation", epsilons: tuple[float, ...], rows: Rows, title: str, most: int | None = None
+) -> list[str]:
+    """Return a row a method, a column an epsilon; the request at hand first, then best first, at most so many.
 
     Chances of the right columns; of several scenarios their mean, and the worst in brackets.
     """
@@ -64,7 +69,10 @@ def curve(expectation: "workflow.Expectation", epsilons: tuple[float, ...], rows
     }
     heading = "Right columns: mean chance (worst)" if several else "Chance of the right columns"
     table = [[heading, *(f"eps {number(epsilon)}" for epsilon in epsilons)]]
-    for name in sorted(rows_by_name, key=lambda name: (name not in expectation.asked, -merit[name])):
+    names = sorted(rows_by_name, key=lambda name: (name not in expectation.asked, -merit[name]))
+    chosen = [] if expectation.recommended is None else [expectation.recommended.rival]
+    shown = [name for place, name in enumerate(names) if most is None or place < most or name in chosen]
+    for name in shown:
         figures = []
         for epsilon in epsilons:
             own = rows_by_name[name].get(epsilon)
@@ -73,7 +81,8 @@ def curve(expectation: "workflow.Expectation", epsilons: tuple[float, ...], rows
         table.append([name, *figures])
         if rows[0]["n_rows"] == expectation.supposed["n_rows"][0]:
             table += _beside(expectation, name, epsilons)
-    return aligned(table, title)
+    more = len(names) - len(shown)
+    return [*aligned(table, title), *([f"and {more} selection{'s' if more > 1 else ''} more"] if more else [])]
 
 
 def _beside(expectation: "workflow.Expectation", name: str, epsilons: tuple[float, ...]) -> list[list[str]]:

@@ -6,8 +6,18 @@ from typing import Any
 
 from discreet import workflow
 from discreet.cli.console import number
-from discreet.cli.plan_tables import MOST_SHOWN, WIDTH, comparison, curve, fits, needed, scenario_names, scenario_table
-from discreet.report.words import count, percent, visible
+from discreet.cli.plan_tables import (
+    MOST_CURVES,
+    MOST_SHOWN,
+    WIDTH,
+    comparison,
+    curve,
+    fits,
+    needed,
+    scenario_names,
+    scenario_table,
+)
+from discreet.report.words import count, percent, short, visible
 
 WORDS = {
     "right": "the chance of exactly the right columns",
@@ -19,18 +29,25 @@ SIGNS = {">=": "at least", "<=": "at most"}
 
 
 def shown(
-    question: "workflow.Question", expectation: "workflow.Expectation", compare: bool, start: Sequence[str]
+    question: "workflow.Question",
+    expectation: "workflow.Expectation",
+    compare: bool,
+    start: Sequence[str],
+    *,
+    full: bool,
 ) -> list[str]:
     """Return the lines of a plan, at most 100 columns wide but for long words of the command.
 
-    `start` are the first words of the command that asks for a selection.
+    `start` are the first words of the command that asks for a selection. Not `full`: the first table, of the best
+    selections, what is needed to read it, and what is recommended; several scenarios, or one epsilon, are told in full.
     """
     lines = scenario_lines(expectation.supposed)
+    full = full or len(expectation.supposed["scenarios"]) > 1 or len(question.epsilons) < 2
     for n_rows in expectation.supposed["n_rows"]:
         rows = [row for row in expectation.rows if row["n_rows"] == n_rows]
         title = f" with {count(n_rows)} rows" if len(expectation.supposed["n_rows"]) > 1 else ""
-        lines += _first_table(question, expectation, rows, title, compare)
-        if question.goal is not None:
+        lines += _first_table(question, expectation, rows, title, compare, full)
+        if question.goal is not None or not full:
             continue
         at = question.middle
         own = [row for row in rows if row["epsilon"] == at]
@@ -39,6 +56,8 @@ def shown(
         fitted = fits(question.epsilons, [row for row in expectation.fits if row["n_rows"] == n_rows], title)
         lines += ["", *fitted] if fitted else []
     notes = [line for note in note_lines(question, expectation) for line in wrap(note, WIDTH, subsequent_indent="  ")]
+    if not full:
+        notes = [line for note in _essential_notes(question, expectation) for line in wrap(note, WIDTH)]
     opened = "No private data were opened" if "like" in expectation.supposed else "No data were opened"
     advice = recommended_lines(question, expectation, start)
     return [*lines, "", *notes, f"{opened} and nothing was spent.", *(["", *advice] if advice else [])]
@@ -48,7 +67,7 @@ def brief(question: "workflow.Question", expectation: "workflow.Expectation", co
     """Return what is shown while figures become finer: the first table, and what is recommended so far."""
     n_rows = expectation.supposed["n_rows"][0]
     rows = [row for row in expectation.rows if row["n_rows"] == n_rows]
-    table = _first_table(question, expectation, rows, "", compare)
+    table = _first_table(question, expectation, rows, "", compare, full=False)
     return [*table[1:], "", *_reasons(expectation), "", "Figures become finer. Ctrl-C keeps those that there are."]
 
 
@@ -58,12 +77,13 @@ def _first_table(
     rows: list[dict[str, Any]],
     title: str,
     compare: bool,
+    full: bool,
 ) -> list[str]:
     if question.goal is not None:
         return ["", *needed(question.goal, expectation, rows, title)]
     if compare or len(question.epsilons) < 2:
         return []
-    return ["", *curve(expectation, question.epsilons, rows, title)]
+    return ["", *curve(expectation, question.epsilons, rows, title, None if full else MOST_CURVES)]
 
 
 def recommended_lines(
@@ -106,7 +126,8 @@ def page(question: "workflow.Question", expectation: "workflow.Expectation", sta
     sentence = " ".join([first, *(f"{line[0].upper()}{line[1:]}." for line in rest)])
     notes = [" ".join(note.split()) for note in note_lines(question, expectation)]
     advice = [line.strip() for line in recommended_lines(question, expectation, start) if line.strip()]
-    return workflow.expectation_page(question, expectation, (sentence,), notes, advice)
+    commands = workflow.commands_by_selection(question, expectation, start)
+    return workflow.expectation_page(question, expectation, (sentence,), notes, advice, commands)
 
 
 def scenario_lines(supposed: dict[str, Any]) -> list[str]:
@@ -116,7 +137,7 @@ def scenario_lines(supposed: dict[str, Any]) -> list[str]:
     """
     rows = " or ".join(count(n) for n in supposed["n_rows"])
     scenarios, like = supposed["scenarios"], supposed.get("like")
-    start = f"Supposed of the table, not read from it: {rows} rows; "
+    start = f"Assumed about the table, not read from it: {rows} rows; "
     if like is not None:
         records = f"{count(like['n_records'])} complete records of the public table {visible(like['name'])}"
         spread = f"drawn from the {records}, as they are correlated there."
@@ -129,14 +150,14 @@ def scenario_lines(supposed: dict[str, Any]) -> list[str]:
     lines = wrap(start + spread, WIDTH - 5)
     if len(scenarios) > 1:
         return [*lines, *scenario_table(supposed)]
-    sizes = [f"{visible(name)} {number(round(size, 4))}" for name, size in supposed["effects"].items() if size]
+    sizes = [f"{visible(name)} {short(size)}" for name, size in supposed["effects"].items() if size]
     others = len(supposed["candidates"]) - len(sizes)
     sentence = ", ".join(sizes[:6]) + (f" and {len(sizes) - 6} more" if len(sizes) > 6 else "")
     none = f"; the other {count(others)} of {count(len(supposed['candidates']))} columns none" if others else ""
     return [
         *lines,
         f"  effects on {visible(supposed['target'])}  {sentence or 'none'}{none}",
-        f"  normal noise of standard deviation {supposed['noise_sd']:.3g}: the columns explain "
+        f"  normal noise of standard deviation {short(supposed['noise_sd'])}: the columns explain "
         f"{supposed['r_squared']:.2f} of its variance",
     ]
 
@@ -160,24 +181,40 @@ def note_lines(question: "workflow.Question", expectation: "workflow.Expectation
     kinds = list(dict.fromkeys(row["kind"] for row in expectation.unlucky))
     if kinds:
         notes.append(
-            f"if you are unlucky: the worst of {len(kinds)} kinds of tables with the stated effects and noise, less "
-            f"two standard errors: {', '.join(kinds)}. Nothing promises that yours is none worse."
+            f"if you are unlucky: the worst of {len(kinds)} kinds of tables with the stated effects and noise: "
+            f"{', '.join(kinds)}. Your table may be worse."
         )
     if expectation.fewer:
-        notes.append(f"with half the people: {count(expectation.fewer[0]['n_rows'])} rows, all else alike.")
+        notes.append(f"with half the people: {count(expectation.fewer[0]['n_rows'])} rows, all else equal.")
     scenarios = len(expectation.supposed["scenarios"])
     if scenarios > 1:
-        notes.append(f"A to {scenario_names(scenarios)[-1]}: the scenarios; mean and worst are those over them.")
+        notes.append(f"A to {scenario_names(scenarios)[-1]}: the scenarios; mean and worst are over these.")
     if scenarios > MOST_SHOWN:
         notes.append("The figures of each scenario are in --json and --out.")
     if any(choice.method in ("sis", "two-stage") for choice in expectation.choices):
-        notes.append("sis and two-stage select as many columns as they are told: right only where that is known.")
+        notes.append("sis and two-stage select a given number of columns: they are right only if that number is.")
     notes += _chance_notes(question, expectation)
     notes += _fit_notes(question, expectation)
     for theorem in expectation.theory:
         notes += _theorem(theorem, scenarios > 1)
     notes += [f"Left out: {visible(name)}. {visible(reason)}" for name, reason in expectation.refused.items()]
     return notes
+
+
+def _essential_notes(question: "workflow.Question", expectation: "workflow.Expectation") -> list[str]:
+    """What the first table means, and where to find the rest."""
+    notes = []
+    if question.goal is None:
+        largest = max((row["error"] for row in expectation.rows), default=0.0)
+        notes.append(f"Figures are {WORDS['right']}, by simulation (standard error at most {largest:.2f}).")
+    else:
+        notes.append(f"{question.goal[0]}: {WORDS[question.goal[0]]}.")
+    kinds = list(dict.fromkeys(row["kind"] for row in expectation.unlucky))
+    if kinds:
+        notes.append(f"If you are unlucky: the worst of {len(kinds)} kinds of unfavorable tables.")
+    if expectation.refused:
+        notes.append(f"{len(expectation.refused)} selections were left out.")
+    return [*notes, "All selections, measures and fits, and what the figures mean: --full, or --out plan.html."]
 
 
 def _chance_notes(question: "workflow.Question", expectation: "workflow.Expectation") -> list[str]:
@@ -190,7 +227,7 @@ def _chance_notes(question: "workflow.Question", expectation: "workflow.Expectat
     at = f"At epsilon {number(question.middle)}"
     nothing = [visible(name) for name, chance in told if chance.could_stand_out is False]
     notes = (
-        [f"{at} nothing can stand out with {'; '.join(nothing)}: what it selects may be what chance gives."]
+        [f"{at} nothing can stand out with {'; '.join(nothing)}: what it selects may be due to chance."]
         if nothing
         else []
     )
@@ -207,10 +244,10 @@ def _fit_notes(question: "workflow.Question", expectation: "workflow.Expectation
     if expectation.fits:
         noise = f"delta {question.delta:.0g}" if question.delta else "no delta"
         notes.append(
-            f"A linear fit of the right columns: what `discreet fit` tells of them at this epsilon for itself, with "
+            f"A linear fit of the right columns: what `discreet fit` gives for them at this epsilon, with "
             f"{noise}. error: mean absolute error of a coefficient, and half width: of its 95% interval where it has "
-            "two ends, in the target's unit per half range of a column; coverage: of the intervals with an end, the "
-            "part that hold the effect; vacuous: the part of which nothing can be told."
+            "two ends, in the target's unit per half range of a column; coverage: the share of intervals with an "
+            "end that hold the effect; vacuous: the uninformative share."
         )
     reasons = dict.fromkeys(expectation.fits_refused.values())
     notes += [f"Left out: a fit of the right columns. {visible(reason)}" for reason in reasons]
@@ -223,18 +260,17 @@ def _theorem(theorem: dict[str, Any], several: bool) -> list[str]:
     failing = sum(not condition["holds"] for condition in conditions)
     where = f"{theorem['rival']}, epsilon {number(theorem['epsilon'])}{', scenario A' if several else ''}"
     sentence = (
-        "all of its conditions hold; it tells what happens as the table grows, not how often a table of this size is "
-        "right."
+        "all of its conditions hold; it is about growing tables, not about how often a table of this size is right."
         if not failing
         else f"its conditions do not all hold ({failing} of {len(conditions)} {'fails' if failing == 1 else 'fail'}), "
-        "so it tells nothing."
+        "so it does not apply."
     )
     return [f"Lei et al., theorem {theorem['theorem']} ({where}): {sentence}", *map(_condition, conditions)]
 
 
 def _condition(condition: dict[str, Any]) -> str:
     quantity, sign = condition["quantity"], SIGNS[condition["relation"]]
-    needed = "more than can be had" if condition["needed"] is None else f"{sign} {_plain(condition['needed'])}"
+    needed = "more than is possible" if condition["needed"] is None else f"{sign} {_plain(condition['needed'])}"
     verdict = "holds" if condition["holds"] else "fails"
     return f"  {verdict}  {quantity} {_plain(condition['found'])}, {needed} needed so that {condition['purpose']}"
 

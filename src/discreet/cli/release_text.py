@@ -5,10 +5,13 @@ from typing import TYPE_CHECKING
 from discreet import report as reports
 from discreet.cli.console import number
 from discreet.report.chance_words import TELLS_NOTHING, sentences
+from discreet.report.request_facts import is_contradicted, public_moments
 from discreet.report.words import count
 
 if TYPE_CHECKING:
     from discreet.release import NoiseRecord, Release
+
+CONTRADICTION = "BEWARE: a private look at the rows speaks against these public products. Ask without them."
 
 SCREENINGS = ("canonical_lipschitz", "one_shot", "peeling")
 """Mechanisms that do not choose among models."""
@@ -28,6 +31,9 @@ def summary(release: "Release") -> str:
             f"  one of {count(models)} models of {places} candidates" if models else f"  of {places} candidates"
         )
         lines += [f"  {text}" for text in sentences(release)]
+        known = public_moments(release.request["parameters"].get("public_moments"))
+        lines += [f"  products of the columns: {known}"] if known else []
+        lines += [f"  {CONTRADICTION}"] if is_contradicted(release) else []
     if release.hybrid is not None:
         lines += estimated(release)
     if release.fit is not None:
@@ -64,10 +70,10 @@ def _after_selection(release: "Release") -> list[str]:
     if reports.is_by_fission(release):
         anew = release.provenance.derived_from is not None
         columns = ", ".join(release.selected) or "no column"
-        chosen = [f"  Selected anew, by one half of what the moments tell: {columns}"] if anew else []
+        chosen = [f"  Selected again, by one half of what the moments tell: {columns}"] if anew else []
         return [
             *chosen,
-            f"  one half of what the moments tell selected{' anew' if anew else ''}, the other gave these intervals, "
+            f"  one half of what the moments tell selected{' again' if anew else ''}, the other gave these intervals, "
             "which hold after the selection",
         ]
     if reports.is_of_selection(release):

@@ -36,9 +36,7 @@ def report(
     """
     chosen: Any = format_ or (FORMATS.get(out.suffix.lower()) if out is not None else "text")
     if chosen is None:
-        raise InvalidParameterError(
-            f"The report's format must be told: end --out in {', '.join(FORMATS)}, or give --format."
-        )
+        raise InvalidParameterError(f"The report needs a format: end --out in {', '.join(FORMATS)}, or give --format.")
     if out is not None:
         writable(out)
         spare(out, release)

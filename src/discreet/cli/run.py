@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from discreet import workflow
-from discreet.cli.options import Book, Data, DryRun, Fresh, How, Json, Of, Out, Quiet, Targets, Witness, Yes
+from discreet.cli.options import Book, Data, DryRun, Fresh, How, Json, Of, Out, Quiet, Stated, Targets, Witness, Yes
 from discreet.cli.spend import spend
 
 _PLAN = (Path(__file__).parents[1] / "workflow" / "rand_hie_plan.yaml").read_text()
@@ -27,6 +27,7 @@ def run(
     targets: Targets = None,
     metadata: Annotated[Path | None, typer.Option(help="Metadata, instead of the plan's.")] = None,
     table: Of = None,
+    stated: Stated = False,
     ledger: Book = None,
     witness: Witness = None,
     out: Out = None,
@@ -50,5 +51,6 @@ def run(
         quiet,
         targets or steps.targets,
         witness=witness,
+        stated=stated,
     )
     spend(steps.method(), metadata or steps.metadata_file(), steps.target, steps.candidates, how, plan)

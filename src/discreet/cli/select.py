@@ -1,6 +1,7 @@
 """``discreet select``: which variables, privately."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -18,6 +19,7 @@ from discreet.cli.options import (
     Of,
     Out,
     Quiet,
+    Stated,
     Targets,
     Witness,
     Yes,
@@ -27,7 +29,7 @@ from discreet.cli.parameter_options import other_parameters, parameter_help, tak
 from discreet.cli.request_options import Asked, sharing
 from discreet.cli.spend import confirmed, deliver, interactive, spend
 from discreet.cli.suppose import Correlation, Effect, Like, NoiseSd, NTrue, RSquared, Times, supposed
-from discreet.errors import InvalidParameterError
+from discreet.errors import InvalidParameterError, PolicyError
 from discreet.files import read_text, writable
 
 EXAMPLE = """\b
@@ -45,9 +47,18 @@ Example:
 """
 
 Names = Annotated[list[str] | None, typer.Option(help="Columns that may be selected: COL,COL. Default: all declared.")]
+PublicTable = Annotated[
+    Path | None,
+    typer.Option(
+        help="A file of public records with the same columns, the target not needed, that the metadata declare under "
+        "public: means and covariances of the columns are its, and cost nothing. For moments, decorrelated and auto."
+    ),
+]
 
 
 METHODS = ("pcls", "pcpl", "moments", "sis", "two-stage", "decorrelated")
+USE_PUBLIC = ("moments", "decorrelated", "auto")
+"""Methods to which public moments of the columns are of use."""
 
 
 def _question(
@@ -101,6 +112,8 @@ def select(
     data: Data = None,
     targets: Targets = None,
     table: Of = None,
+    public_table: PublicTable = None,
+    stated: Stated = False,
     ledger: Book = None,
     witness: Witness = None,
     until: Annotated[
@@ -128,23 +141,44 @@ def select(
     quiet: Quiet = False,
 ) -> None:
     """Spend budget to learn which variables belong in the regression of TARGET."""
-    how = How(data, table, ledger, out, fresh, dry_run, json_, yes, quiet, targets, witness=witness)
+    how = How(data, table, ledger, out, fresh, dry_run, json_, yes, quiet, targets, witness=witness, stated=stated)
     stop = (until, at_most, until_of, until_prior)
     if until is not None or at_most is not None or from_ is not None:
+        if public_table is not None:
+            raise InvalidParameterError("Parts must be of bought moments alone. Leave out --public-table.")
         _in_parts(options, stop, from_, metadata, how)
         return
     if "epsilon" not in options.parameters:
         raise InvalidParameterError(
             "A selection spends budget: give --epsilon, or with --method moments --until and --at-most."
         )
+    if public_table is not None:
+        options = _with_public(options, metadata, public_table, data)
     if options.method != "auto":
         spend(options.chosen(), metadata, options.target, options.candidates, how, *options.reads)
         return
     public, private = workflow.Metadata.read(metadata), None
     if options.supposed.get("like") is not None and data is not None:
-        private = workflow.open_table(data, public, table, targets)
+        private = workflow.open_table(data, public, table, targets, stated=stated)
     chosen, facts = auto_of(options, public, quiet, private)
     spend(chosen, metadata, options.target, options.candidates, how, *options.reads, chosen=facts)
+
+
+def _with_public(options: Asked, metadata: Path, public_table: Path, data: str | None) -> Asked:
+    """Return what is asked with the moments of the public table."""
+    if options.method not in USE_PUBLIC:
+        raise InvalidParameterError(
+            f"--public-table is for the methods {', '.join(USE_PUBLIC)}, but the method is {options.method[:40]}. "
+            "Leave it out, or name one of them."
+        )
+    if data is not None and Path(data).expanduser().resolve() == public_table.expanduser().resolve():
+        raise PolicyError(
+            "The private and the public table must be two, but one file is given as both. Give the private one as data."
+        )
+    public = workflow.Metadata.read(metadata)
+    names = options.candidates or tuple(name for name in public.columns if name != options.target)
+    parameters = {**options.parameters, "public_moments": workflow.public_moments(public_table, public, names)}
+    return replace(options, parameters=parameters, reads=(*options.reads, public_table))
 
 
 def _in_parts(
@@ -200,6 +234,7 @@ def auto_of(
             progress=show_progress,
             supposed=options.supposed,
             private=private,
+            public_moments=parameters.get("public_moments"),
         )
     say(
         f"Of {facts['among']} selections a plan chose: {facts['selection']}. The reason: {facts['reason']}.",
@@ -209,7 +244,7 @@ def auto_of(
 
 
 def _check_auto(parameters: dict[str, Any]) -> None:
-    extra = sorted(parameters.keys() - {"epsilon", "delta", "n0"})
+    extra = sorted(parameters.keys() - {"epsilon", "delta", "n0", "public_moments"})
     if extra:
         raise InvalidParameterError(
             f"The method auto chooses its tuning itself, but {extra[0]} is given. Leave that out, or name a method."

@@ -34,7 +34,7 @@ def spend(
     if how.dry_run:
         header = None
         if how.data is not None and public.features is not None and public.features.listed() is None:
-            header = workflow.open_table(how.data, public, how.table, how.targets)
+            header = workflow.open_table(how.data, public, how.table, how.targets, stated=how.stated)
         priced = workflow.dry_run(method, public, target, candidates, header)
         with progress(how.quiet) as report_progress:
             expected = workflow.expected_errors(method, public, target, candidates, report_progress)
@@ -42,7 +42,7 @@ def spend(
         return None
     if how.data is None:
         raise InvalidParameterError("A private table is needed: give --data FILE, or --dry-run to see the cost alone.")
-    opened = workflow.open_table(how.data, public, how.table, how.targets)
+    opened = workflow.open_table(how.data, public, how.table, how.targets, stated=how.stated)
     for out in how.outputs():
         writable(out)
     with workflow.Ledger(how.ledger, witness=how.witness) as book, progress(how.quiet) as report_progress:

@@ -16,6 +16,7 @@ from discreet.data.design import Design, RowMap
 from discreet.data.engines.each import Progress, each
 from discreet.data.header import refuse_stored, require, require_all, shown
 from discreet.data.metadata import Metadata
+from discreet.data.metadata_card import headline, metadata_card
 from discreet.data.row_pass import RowPass, owned_rows
 from discreet.data.score_design import ScoreDesign
 from discreet.data.storage_types import require_fit
@@ -24,6 +25,7 @@ from discreet.kernels.moments.exact_sums import ExactSum
 from discreet.kernels.moments.moments import exact_moments
 from discreet.kernels.moments.products import exact_products
 from discreet.kernels.rows.contribution_bound import kept_products, kept_sum
+from discreet.notebook import in_a_line
 from discreet.release import STATED, UNSTATED, RowsOrigin
 from discreet.typing import Cells, Integers
 
@@ -54,6 +56,12 @@ class Table(ABC):
     def __reduce__(self) -> str:
         # No cache keeps its rows or a digest of them, and no copy of it goes to another process.
         raise TypeError("A private table cannot be copied or stored. Open it where it is used.")
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {in_a_line(self.name)} of {headline(self.metadata)}>"
+
+    def _repr_html_(self) -> str:
+        return metadata_card(self.metadata, f"Private table {self.name}: no row is shown")
 
     @property
     def metadata(self) -> Metadata:

@@ -46,14 +46,18 @@ class Finding:
         Where in the metadata, such as ``columns.age``; printable.
     message : str
         What must hold, what was found, what to do; one printable line.
+    line : int, optional
+        Of the file.
     """
 
     severity: Literal["error", "warning"]
     place: str
     message: str
+    line: int | None = None
 
     def __str__(self) -> str:
-        return f"{self.severity}: {self.place}: {self.message}"
+        line = "" if self.line is None else f"line {self.line}: "
+        return f"{self.severity}: {line}{self.place}: {self.message}"
 
 
 def lint(metadata: Metadata) -> list[Finding]:

@@ -17,6 +17,8 @@ from discreet.data.columns import NumericColumn as NumericColumn
 from discreet.data.columns import half_width as half_width
 from discreet.data.derived_bounds import implied_bounds
 from discreet.data.expressions import Expression, parsed
+from discreet.data.metadata_card import headline, metadata_card
+from discreet.data.metadata_problems import InvalidMetadataError, problems
 from discreet.data.yaml_text import parse_text, yaml_text
 from discreet.errors import MetadataError
 from discreet.files import read_text, write_whole
@@ -151,6 +153,14 @@ class Metadata(BaseModel):
                 raise ValueError(f"derived column {name[:60]!r}: {message}") from None
         return self
 
+    def __repr__(self) -> str:
+        return f"<Metadata {headline(self)}>"
+
+    __str__ = __repr__
+
+    def _repr_html_(self) -> str:
+        return metadata_card(self, f"Metadata of {self.dataset}")
+
     @classmethod
     def read(cls, path: str | Path) -> "Metadata":
         """Read metadata from a YAML or JSON file.
@@ -215,7 +225,7 @@ class Metadata(BaseModel):
         try:
             return cls.model_validate(value)
         except ValidationError as error:
-            raise MetadataError(f"{name}: {_first_problem(error)}") from None
+            raise InvalidMetadataError(name, problems(error, list(cls.model_fields))) from None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the metadata as a dictionary that JSON can hold, without empty fields and bounds that follow.
@@ -394,7 +404,11 @@ class Metadata(BaseModel):
                 f"Declared are: {', '.join(list(self.columns)[:30])}{self._further()}."
             )
         if not column.is_declared:
-            raise MetadataError(f"Column {name[:80]!r} must have public {how_to_declare(column)}")
+            subject = "The features" if column is self.features else f"Column {name[:80]!r}"
+            screened = (
+                " Only median splits do without (--method sis --median-split)." if column is self.features else ""
+            )
+            raise MetadataError(f"{subject} must have public {how_to_declare(column)}{screened}")
         return column
 
     def _further(self) -> str:
@@ -433,15 +447,3 @@ def with_names(value: Any, path: str | Path) -> Any:
     if lines and not lines[-1]:  # the last line ends as the others do
         lines.pop()
     return {**value, "features": {**features, "names": lines}}
-
-
-def _first_problem(error: ValidationError) -> str:
-    first = error.errors()[0]
-    steps = [str(part) for part in first["loc"] if part not in ("integer", "real", "category")]
-    path = ".".join(steps) or "metadata"
-    place = "".join(char if char.isprintable() else repr(char)[1:-1] for char in path)
-    message = first["msg"].removeprefix("Value error, ")
-    value = first.get("input")
-    shown_input = f", found {value!r}" if isinstance(value, (str, int, float)) and len(repr(value)) < 60 else ""
-    more = f" ({error.error_count() - 1} more problems)" if error.error_count() > 1 else ""
-    return f"{place}: {message}{shown_input}{more}. Check with `discreet metadata check FILE`."

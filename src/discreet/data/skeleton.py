@@ -43,7 +43,11 @@ _GUIDE = """\
 #   source: "code book, p. 3" where that is written
 # A number that is only a code, such as a region's, is a category: write `type: category, levels: [...]`.
 # Delete the columns that no model will use: names, identifiers, free text.
-# What is still to do, says: discreet metadata check FILE
+# Then: discreet metadata check FILE    lists what is missing
+"""
+_UNTYPED = """\
+# A CSV file has no types, so each column stands here as a category. For a column of numbers write instead
+#   {type: integer, lower: , upper: , source: ""}     or `type: real`, if it has decimals
 """
 
 
@@ -54,10 +58,12 @@ def skeleton(
     unit: str = "person",
     neighboring: NeighboringRelation | str = NeighboringRelation.ADD_OR_REMOVE_ONE,
     n_rows: int | None = None,
+    typed: bool = True,
 ) -> str:
     """Write metadata with blanks for what only the owner of the data knows.
 
-    YAML that `Metadata.from_text` reads as it stands; `lint` lists what is still blank.
+    YAML that `Metadata.from_text` reads as it stands; `lint` lists what is still blank. Not `typed`: a file of text
+    alone, whose storage types say nothing of its columns.
 
     Examples
     --------
@@ -80,6 +86,8 @@ def skeleton(
             "A table must have a column of numbers or of categories, but its header has none. Choose another table."
         )
     text = _head(dataset, unit, _relation(neighboring), n_rows) + _declared(used) + _left_out(left_out)
+    if not typed:
+        text = text.replace("columns:\n", f"{_UNTYPED}columns:\n", 1).replace("  # stored as VARCHAR\n", "\n")
     Metadata.from_text(text, "skeleton")
     return text
 

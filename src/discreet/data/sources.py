@@ -29,7 +29,13 @@ DATABASE_SUFFIXES = (*_DUCKDB_SUFFIXES, *_SQLITE_SUFFIXES)
 
 
 def open_table(
-    source: Any, metadata: Metadata, table: str | None = None, targets: Any = None, targets_table: str | None = None
+    source: Any,
+    metadata: Metadata,
+    table: str | None = None,
+    targets: Any = None,
+    targets_table: str | None = None,
+    *,
+    stated: bool = False,
 ) -> Table:
     """Open a table without reading a row; of rows in memory, state that they are the declared columns as they are.
 
@@ -49,6 +55,8 @@ def open_table(
         For metadata with a `layout`: the table with a row for each person, that holds ``layout.row`` and the target.
     targets_table : str, optional
         Which table that is, of a database file.
+    stated : bool
+        The files hold a copy of rows that were in memory, such as a data frame of R: the call is a statement of them.
 
     Returns
     -------
@@ -88,7 +96,7 @@ def open_table(
     opened = table_at(source, metadata, table)
     if targets is not None:
         opened = LongTable(opened, table_at(targets, metadata, targets_table), metadata)
-    if opened.rows_origin != READ:
+    if stated or opened.rows_origin != READ:
         opened.state()
     return opened
 
@@ -133,7 +141,7 @@ def table_at(source: Any, metadata: Metadata, table: str | None = None) -> Table
     path = Path(os.path.expanduser(source))
     if not _exists(path):
         raise InvalidParameterError(
-            f"The data must be a file or a folder of Parquet files, but {str(source)[:300]} is none. Check the path."
+            f"The data must be a file or a folder of Parquet files, but {str(source)[:300]} is not. Check the path."
         )
     path = path.resolve()  # the same file by another path is the same source
     if path.is_dir():

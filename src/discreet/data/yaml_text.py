@@ -40,6 +40,20 @@ def parse_text(text: str, name: str = "metadata", subject: str = "Metadata") -> 
         raise MetadataError(f"{subject} must be YAML or JSON, but {name}{place}: {problem}.") from None
 
 
+def lines_of(text: str) -> dict[tuple[str, ...], int]:
+    """Return in which line of a YAML or JSON text each key stands, by its path; the text has been parsed before."""
+    lines: dict[tuple[str, ...], int] = {}
+
+    def walk(node: Any, path: tuple[str, ...]) -> None:
+        for key, value in node.value if isinstance(node, yaml.MappingNode) else ():
+            place = (*path, str(key.value))
+            lines[place] = key.start_mark.line + 1
+            walk(value, place)
+
+    walk(yaml.compose(text, Loader=_Fast), ())
+    return lines
+
+
 def yaml_text(value: Any) -> str:
     """Return a value as YAML text that reads back exactly, keys in their order."""
     return yaml.dump(value, Dumper=_ExactDumper, sort_keys=False, allow_unicode=True, width=100)

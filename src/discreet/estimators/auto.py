@@ -10,6 +10,7 @@ from discreet.data.engine import Table
 from discreet.estimators.face import plain
 from discreet.estimators.subset_selector import SubsetSelector
 from discreet.methods.base.method import Method
+from discreet.parameters.public_moments import PublicMoments, PublicMomentsOption
 from discreet.parameters.shared import Delta, Epsilon, NumberOfRows, first
 from discreet.workflow.auto import auto_method
 
@@ -76,6 +77,7 @@ class AutoSelection(SubsetSelector):
             "or three correlated ones a tenth."
         ),
     ] = None
+    public_moments: PublicMomentsOption = None
 
     @override
     def _choose_method(
@@ -84,5 +86,7 @@ class AutoSelection(SubsetSelector):
         self._source()  # a seed that cannot be is refused before the plan
         epsilon, delta, n0 = (plain(value) for value in (self.epsilon, self.delta, self.n0))
         options: dict[str, Any] = {"supposed": self.supposed, "private": table, "charged": charged}
+        if self.public_moments is not None:
+            options["public_moments"] = PublicMoments.model_validate(self.public_moments)
         method, self.chosen_ = auto_method(table.metadata, name, columns, epsilon, delta, n0, **options)
         return method, self.chosen_

@@ -170,7 +170,7 @@ def _array(name: str, value: Any) -> Floats:
     if not np.isfinite(array).all():
         bad_value = array[~np.isfinite(array)].flat[0]
         raise InvalidParameterError(
-            f"{name} must be finite, but it holds {bad_value}. Leave the columns out, or mend them."
+            f"{name} must be finite, but it holds {bad_value}. Leave the columns out, or correct them."
         )
     return array
 

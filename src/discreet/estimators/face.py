@@ -8,6 +8,7 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from pydantic import Field
 from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
 
 from discreet.data.design import bounded, level_codes, numbers
 from discreet.data.engine import Table
@@ -60,6 +61,17 @@ class PrivateEstimator(BaseEstimator, Parameters):  # type: ignore[misc]
         if "__init__" not in vars(cls) and hasattr(cls, "_method"):
             cls.__init__ = constructor(cls)  # type: ignore[method-assign]
             cls.__doc__ = documented(cls.__doc__ or "", cls)
+
+    def summary(self) -> str:
+        """Return the answer and the guarantee of the last fit as a text, for `print`.
+
+        Returns
+        -------
+        str
+            As `Release.summary` has it, of 80 columns.
+        """
+        check_is_fitted(self, "release_")
+        return self.release_.summary()
 
     def _fit_release(
         self,

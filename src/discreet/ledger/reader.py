@@ -12,6 +12,9 @@ from discreet.ledger import audit, chain, queries, refusals, terms
 from discreet.ledger.records import Account, Allotment, Entry, Verification
 from discreet.ledger.store import Store
 from discreet.ledger.witnesses import Witnesses
+from discreet.notebook import card, table
+
+HEAD = ("data set", "epsilon cap", "epsilon spent", "epsilon left", "delta left", "releases", "protected unit")
 
 
 class Reader:
@@ -40,6 +43,15 @@ class Reader:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.location}>"
+
+    def _repr_html_(self) -> str:
+        rows = [_shown_account(account) for account in self.accounts()]
+        return card(
+            f"Ledger {self.location}", table("What each data set may spend in its lifetime", HEAD, rows, range(1, 6))
+        )
 
     def close(self) -> None:
         """Let go of the database; nothing is pending, as every method commits."""
@@ -114,3 +126,8 @@ class Reader:
         if account is None:
             refusals.check_alone(dataset, queries.alike(connection, dataset))
         return refusals.check_granted(self._store, account, dataset, guarantee)
+
+
+def _shown_account(account: Account) -> tuple[str, ...]:
+    figures = (account.epsilon_cap, account.epsilon_spent, account.epsilon_left, account.delta_left)
+    return account.dataset, *(f"{float(each):.6g}" for each in figures), str(account.n_releases), account.unit or ""

@@ -1,6 +1,6 @@
 """What the ledger holds, as values."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from decimal import Decimal
 from enum import StrEnum
 from fractions import Fraction
@@ -24,7 +24,7 @@ class Accounting(StrEnum):
 
 
 class Sums:
-    """The remaining budget of an account or an allotment."""
+    """The remaining budget of an account or an allotment; numbers are exact, and shown as decimals."""
 
     accounting: Accounting
     epsilon_cap: Fraction
@@ -35,6 +35,13 @@ class Sums:
     rho_spent: Fraction
     failure_cap: Fraction
     failure_spent: Fraction
+
+    def __repr__(self) -> str:
+        values = ((field.name, getattr(self, field.name)) for field in fields(self))  # type: ignore[arg-type]
+        shown = (
+            f"{name}={f'{float(value):.12g}' if isinstance(value, Fraction) else repr(value)}" for name, value in values
+        )
+        return f"{type(self).__name__}({', '.join(shown)})"
 
     @property
     def epsilon_left(self) -> Fraction:
@@ -64,7 +71,7 @@ class Sums:
         return spent / cap if cap else Fraction(1)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Account(Sums):
     """What one data set may spend in its lifetime, and has spent.
 
@@ -106,7 +113,7 @@ class Account(Sums):
     failure_spent: Fraction = Fraction(0)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Allotment(Sums):
     """What one project may spend of a data set's cap, and has spent: a ceiling inside the cap, not a share set aside.
 

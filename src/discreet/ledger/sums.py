@@ -70,6 +70,6 @@ def _other_terms(connection: Connection, row: RowMapping, is_entry: ColumnElemen
 
 def _changed(subject: str, wrong: list[str]) -> VerificationError:
     return VerificationError(
-        f"A ledger must be as it was written, but {subject} differs from its entries in {', '.join(wrong)}. "
+        f"A ledger must not be changed by hand, but {subject} differs from its entries in {', '.join(wrong)}. "
         "Spend nothing from it: `discreet budget verify` checks all of it; put back the newest copy that verifies."
     )

@@ -1,5 +1,6 @@
 """The methods by their names on the command line."""
 
+import difflib
 import importlib
 from typing import Any
 
@@ -25,15 +26,19 @@ _HOMES = {
 
 SELECTIONS = ("pcls", "pcpl", "moments")
 SCREENINGS = ("sis", "two-stage")
-CHOOSING = (*SELECTIONS, *SCREENINGS, "decorrelated")
-"""Whatever chooses columns in one request; plans of several steps have the first two kinds."""
+IN_PLANS = (*SELECTIONS, "decorrelated")
+"""Selections of a plan of several steps."""
+CHOOSING = (*IN_PLANS, *SCREENINGS)
+"""Whatever chooses columns in one request."""
 FAMILIES = ("linear", "logistic", "poisson")
 
 
 def method_of(name: str, **parameters: Any) -> Method:
     """Return a method by its name on the command line, its parameters checked."""
     if name not in _HOMES:
-        raise InvalidParameterError(f"method must be one of {', '.join(_HOMES)}, but method={name[:40]!r}.")
+        near = difflib.get_close_matches(name[:40], _HOMES, 1)
+        meant = f" Did you mean {near[0]}?" if near else ""
+        raise InvalidParameterError(f"method must be one of {', '.join(_HOMES)}, but method={name[:40]!r}.{meant}")
     module, kind = _HOMES[name]
     method: type[Method] = getattr(importlib.import_module(module), kind)
     return method.of(**{key: value for key, value in parameters.items() if value is not None})

@@ -19,7 +19,7 @@ from discreet.methods.base.method import Fitter, Method, Outcome, Preparation, P
 from discreet.methods.base.noise_budget import NoiseBudget
 from discreet.methods.base.request_facts import not_protected
 from discreet.methods.following_step import BESIDE, FollowingStep, NextStep, beside_of, event_of, records_of
-from discreet.methods.registry import FAMILIES, SCREENINGS, SELECTIONS, method_of
+from discreet.methods.registry import FAMILIES, IN_PLANS, SCREENINGS, method_of
 from discreet.methods.selection_by_half import PreparedHalves
 from discreet.parameters.steps import StepsParameters
 from discreet.release import NoiseRecord
@@ -29,7 +29,7 @@ FISSION = "fission"
 MOST_COLUMNS = 128
 """That a step which follows a screening of no fixed number is prepared for."""
 
-NAMING = ("forced", "groups", "models", "design_moments")
+NAMING = ("forced", "groups", "models", "design_moments", "public_moments")
 """Parameters that name columns: a screening may drop those columns."""
 
 
@@ -159,16 +159,17 @@ class SelectThenFit(StepsParameters, Method):
     def _check_keys(self) -> None:
         """Refuse methods that are none, and what a step cannot decide: the plan does, or another step."""
         screening = None if self.screen is None else str(self.screen.get("method", "sis"))
-        if (
-            self.selection_method not in SELECTIONS
-            or self.family not in FAMILIES
-            or screening not in (None, *SCREENINGS)
-        ):
+        if self.selection_method not in IN_PLANS or self.family not in FAMILIES or screening not in (None, *SCREENINGS):
             first = "" if screening is None else f"screen={screening[:40]!r}, "
             raise InvalidParameterError(
-                f"A plan may screen by one of {', '.join(SCREENINGS)}, must select by one of {', '.join(SELECTIONS)}, "
+                f"A plan may screen by one of {', '.join(SCREENINGS)}, must select by one of {', '.join(IN_PLANS)}, "
                 f"then fit one of {', '.join(FAMILIES)}, but it has {first}method={self.selection_method[:40]!r} and "
                 f"family={self.family[:40]!r}."
+            )
+        if self.selection_method == "decorrelated" and self.screen is not None:
+            raise InvalidParameterError(
+                "A plan that screens cannot select by decorrelated, whose noise depends on the kinds of the columns: "
+                "nobody knows which will be left. Screen nothing, or select by moments."
             )
         not_in_select = {"name"}
         if self.selection_method == "moments":

@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from discreet.parameters.public_moments import PublicMomentsOption
 from discreet.parameters.ranges import SIZE, Between, SharesOf
 from discreet.parameters.shared import (
     CLIP,
@@ -160,6 +161,15 @@ class IndependenceParameters(ScreeningParameters):
 DECORRELATION_SHARES = {"y_median": 0.05, "y_scale": 0.04, "gram": 0.4, "pilot": 0.2, "y_shift": 0.03}
 """Of epsilon, for each part before the choice of the columns, in their order."""
 
+PUBLIC_SHARES = {"y_median": 0.1, "y_scale": 0.04, "gram": 0.03, "pilot": 0.25, "public_check": 0.08, "y_shift": 0.04}
+"""The same where the columns' moments are public: of the gram only a private number of rows is left to buy.
+
+Where it can see anything, a part looks at whether the rows go with the public moments.
+"""
+
+FEW_SHARES = {"y_median": 0.12, "gram": 0.03, "y_shift": 0.05}
+"""The same where rows are few besides: the target is above or below its median, and there is no pilot."""
+
 
 class DecorrelatedParameters(Parameters):
     """Of a choice by decorrelated scores."""
@@ -196,9 +206,11 @@ class DecorrelatedParameters(Parameters):
         Field(
             description=f"{DIVIDED} The choice has what these leave: "
             + ", ".join(f"{name} {share:g}" for name, share in DECORRELATION_SHARES.items())
-            + "."
+            + ". With public_moments others: the gram is only a private number of rows, and with many rows "
+            "public_check looks at whether they go with the public moments."
         ),
     ] = None
+    public_moments: PublicMomentsOption = None
 
 
 class OwnScoreParameters(ScreeningParameters):

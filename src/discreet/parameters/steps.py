@@ -20,8 +20,9 @@ class StepsParameters(Parameters):
     select: Annotated[
         Step | None,
         Field(
-            description="Settings of the selection. `method` (pcls, pcpl or moments), and its parameters: among the "
-            "screened columns where there are such. May be left out after a screening."
+            description="Settings of the selection. `method` (pcls, pcpl, moments or, without a screening, "
+            "decorrelated), and its parameters: among the screened columns where there are such. May be left out after "
+            "a screening."
         ),
     ] = None
     fit: Annotated[

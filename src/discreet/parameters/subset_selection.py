@@ -4,6 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from discreet.parameters.public_moments import PublicMomentsOption
 from discreet.parameters.ranges import SHARE, SIZE, Between, SharesOf
 from discreet.parameters.regression import SumsParameters
 from discreet.parameters.shared import (
@@ -183,6 +184,7 @@ class MomentsParameters(SumsParameters):
         ),
     ] = None
     uncorrelated: Uncorrelated = False
+    public_moments: PublicMomentsOption = None
     selective_inference: Annotated[
         Literal["fission", "none"] | None,
         Field(

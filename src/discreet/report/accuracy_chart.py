@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Protocol
 
+from discreet.notebook import Drawing
 from discreet.report.drawing import SHARES, STYLES, Key, panel, plain, shares, svg
 from discreet.report.words import number, percent
 
@@ -27,7 +28,7 @@ class Rated(Protocol):
         """Its standard error."""
 
 
-def accuracy_chart(ratings: Sequence[Rated]) -> str:
+def accuracy_chart(ratings: Sequence[Rated]) -> Drawing:
     """Return a curve a mechanism, with bands of two standard errors.
 
     Parameters
@@ -37,8 +38,8 @@ def accuracy_chart(ratings: Sequence[Rated]) -> str:
 
     Returns
     -------
-    str
-        An SVG element.
+    Drawing
+        An SVG element as a text; a notebook shows it.
     """
     names = list(dict.fromkeys(rating.mechanism for rating in ratings))
     epsilons = sorted({rating.epsilon for rating in ratings})
@@ -59,4 +60,4 @@ def accuracy_chart(ratings: Sequence[Rated]) -> str:
     drawing.legend_right([Key(name, color, dash=dash) for name, (color, dash) in zip(names, STYLES, strict=False)])
     last = [rating for rating in ratings if rating.epsilon == epsilons[-1]]
     description = "; ".join(f"{rating.mechanism}: {percent(rating.overlap)}" for rating in last)
-    return svg(drawing, f"At epsilon {number(epsilons[-1])}: {description}")
+    return Drawing(svg(drawing, f"At epsilon {number(epsilons[-1])}: {description}"))

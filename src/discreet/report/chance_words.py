@@ -3,14 +3,16 @@
 from collections.abc import Sequence
 
 from discreet.release import ChanceRecord, Release
-from discreet.report.words import count, listed, number, percent
+from discreet.report.words import count, listed, number
 
 SUPPOSED = (
-    "That supposes columns spread evenly over their bounds, and a target within three standard deviations or with two "
-    "values alike often."
+    "This assumes columns spread evenly over their bounds, and a target within three standard deviations or with two "
+    "equally frequent values."
 )
 
-TELLS_NOTHING = "The intervals tell nothing at this epsilon: each holds zero, and all that the bounds allow."
+TELLS_NOTHING = (
+    "The intervals are uninformative at this epsilon: each includes zero, and all values that the bounds allow."
+)
 
 MOST_NAMED = 5
 
@@ -27,18 +29,18 @@ def verdict(release: Release) -> str | None:
     if chance.called_noise and chance.chance_by_noise is None:
         n = len(release.selected)
         names = f"{WORDS[n]} name{'' if n == 1 else 's'}" if n < len(WORDS) else f"these {count(n)} names"
-        return f"Nothing stood out: {names} may be what chance gives."
+        return f"Nothing stood out: {names} may be due to chance."
     if chance.called_noise and chance.chance_by_noise is not None:
-        share = f"{_share(chance.chance_by_noise)} of tables without any effect give as much"
-        return f"{'Nothing stood out' if chance.could_stand_out is False else 'Not told from noise'}: {share}."
+        share = f"{frequency(chance.chance_by_noise)} tables without any effect would give as many columns"
+        return f"{'Nothing stood out' if chance.could_stand_out is False else 'Indistinguishable from noise'}: {share}."
     if chance.standing_out:
         far = sorted(chance.standing_out.items(), key=lambda item: -item[1])
-        told = ", ".join(f"{listed([name])} by {deviations:.1f}" for name, deviations in far[:MOST_NAMED])
-        more = f", and {len(far) - MOST_NAMED} more by less" if len(far) > MOST_NAMED else ""
-        return f"Out of the noise stand, in its standard deviations: {told}{more}."
+        shown = ", ".join(f"{listed([name])} {deviations:.1f}" for name, deviations in far[:MOST_NAMED])
+        more = f"; {len(far) - MOST_NAMED} more stand out less" if len(far) > MOST_NAMED else ""
+        return f"Each stands out by this many standard deviations of the noise: {shown}{more}."
     if chance.chance_by_noise is not None:
-        return f"{_share(chance.chance_by_noise).capitalize()} of tables without any effect give as many columns."
-    return "The number of names is fixed: a table without any effect gives as many."
+        return f"{frequency(chance.chance_by_noise).capitalize()} tables without any effect would give as many columns."
+    return "The number of selected columns is fixed: a table without any effect gives as many."
 
 
 def needed(chance: ChanceRecord | None) -> str | None:
@@ -56,7 +58,7 @@ def needed(chance: ChanceRecord | None) -> str | None:
         size = number(chance.correlation_needed, 2)
         return f"{rows} column needs a correlation of about {size} with the target {often}{above}."
     return (
-        f"{rows} column is chosen by chance alone: the choice looks at no score."
+        f"{rows} column is chosen by chance alone: the choice does not use its score."
         if chance.could_stand_out is False
         else None
     )
@@ -71,11 +73,15 @@ def before(chance: ChanceRecord) -> Sequence[str]:
     """Return what a dry run says of chance, before anything is charged."""
     texts = [needed(chance)]
     if chance.could_stand_out is False:
-        texts.insert(0, "Nothing can stand out here: whatever is selected may be what chance gives.")
+        texts.insert(0, "Nothing can stand out here: whatever is selected may be due to chance.")
     if chance.chance_by_noise is not None:
-        texts.append(f"{_share(chance.chance_by_noise).capitalize()} of tables without any effect give a column, too.")
+        share = frequency(chance.chance_by_noise).capitalize()
+        texts.append(f"{share} tables without any effect would also give a column.")
     return [text for text in texts if text]
 
 
-def _share(chance: float) -> str:
-    return f"{percent(chance)}" if chance >= 0.001 else "fewer than 0.1%"
+def frequency(chance: float) -> str:
+    """Return a chance as a natural frequency."""
+    if chance < 0.001:
+        return "fewer than 1 of 1,000"
+    return f"about {round(100.0 * chance)} of 100" if chance >= 0.01 else f"about {round(1000.0 * chance)} of 1,000"

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from markupsafe import escape
 
 from discreet.report.widths import pixels
-from discreet.report.words import visible
+from discreet.report.words import decimal, thousands, visible
 
 INK, MUTED, ACCENT, PALE, REST, RULE = "#1c2733", "#4f5d6b", "#0b5c7a", "#86abbc", "#e6ebee", "#d5dce1"
 PAPER = "#ffffff"
@@ -220,8 +220,8 @@ def round_ticks(start: float, end: float, count: int) -> list[Tick]:
 
 
 def plain(value: float) -> str:
-    """Return a number as short as six digits allow, with a minus that is as wide as a plus."""
-    return f"{value:.6g}".replace("-", "\u2212")
+    """Return a number of six digits, thousands apart, no exponent unless it is long, a minus as wide as a plus."""
+    return thousands(decimal(f"{value:.6g}")).replace("-", "\u2212")
 
 
 def element(

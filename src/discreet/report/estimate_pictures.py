@@ -70,7 +70,7 @@ def _spoken(drawn_bars: list[Bar], fitted: FitRecord) -> str:
         return f"Estimates of {len(drawn_bars)} coefficients as dots, without intervals."
     crossing = sum(bar.low <= 0 <= bar.high for bar in drawn_bars)
     n_open = sum(not (math.isfinite(bar.low) and math.isfinite(bar.high)) for bar in drawn_bars)
-    beyond = f"; of {n_open} a lower or an upper limit cannot be told" if n_open else ""
+    beyond = f"; {n_open} without a known lower or upper limit" if n_open else ""
     return f"Intervals of {len(drawn_bars)} coefficients, {crossing} of them on both sides of no difference{beyond}."
 
 

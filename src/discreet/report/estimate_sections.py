@@ -1,6 +1,6 @@
 """What a report tells of estimates, of what they rest on, of models by size and of noisy moments, as plain data."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from discreet.report.content import (
     Block,
@@ -21,6 +21,7 @@ from discreet.report.estimates import Coefficient, Fit
 from discreet.report.facts import Facts
 from discreet.report.hybrids import Hybrid, Points
 from discreet.report.posteriors import Sure
+from discreet.report.words import shortened
 
 
 def estimate_sections(facts: Facts) -> Iterator[Section]:
@@ -28,7 +29,8 @@ def estimate_sections(facts: Facts) -> Iterator[Section]:
     tell, full = Sentences("estimates.j2", facts), facts.audience == "analyst"
     if facts.fit:
         nothing = paragraphs(facts.tells_nothing or "", style="minded")
-        yield Section("fit", tell.fit_title(), (*nothing, *_fit(facts.fit, tell, full)))
+        meanings = {column.name: column.description for column in facts.columns}
+        yield Section("fit", tell.fit_title(), (*nothing, *_fit(facts.fit, tell, full, meanings)))
     if facts.hybrid:
         yield from _hybrid(facts.hybrid, Sentences("hybrid.j2", facts), full)
     if facts.sizes:
@@ -42,10 +44,10 @@ def estimate_sections(facts: Facts) -> Iterator[Section]:
         yield Section("sums", "The noisy moments", (Paragraph(f"{tell.sums()} {noise}".strip()),))
 
 
-def _fit(fit: Fit, tell: Sentences, full: bool) -> Iterator[Block]:
+def _fit(fit: Fit, tell: Sentences, full: bool, meanings: Mapping[str, str]) -> Iterator[Block]:
     yield Paragraph(tell.fit())
     yield from paragraphs(tell.after_selection(), style="minded")
-    yield _coefficients(fit, tell, full)
+    yield _coefficients(fit, tell, full, meanings)
     yield Paragraph(tell.fit_reading())
     if fit.has_intervals:
         halves = "The columns with ± are half the interval's width with one kind of chance alone; their squares add up."
@@ -57,7 +59,7 @@ def _fit(fit: Fit, tell: Sentences, full: bool) -> Iterator[Block]:
     yield Picture("coefficients", tell.fit_picture_title(), tell.fit_picture_note(), is_wide=True)
 
 
-def _coefficients(fit: Fit, tell: Sentences, full: bool) -> Table:
+def _coefficients(fit: Fit, tell: Sentences, full: bool, meanings: Mapping[str, str]) -> Table:
     """Only the columns that this kind of estimate has."""
     interval, has_intervals, ratio = f"{fit.confidence} interval", fit.has_intervals, fit.ratio or ""
     columns = [
@@ -74,9 +76,8 @@ def _coefficients(fit: Fit, tell: Sentences, full: bool) -> Table:
 
     def row(coefficient: Coefficient) -> Row:
         name = f"{coefficient.name} *" if coefficient.is_empty else coefficient.name
-        return Row(
-            (name, *(getattr(coefficient, field) for _, field in present)), "empty" if coefficient.is_empty else ""
-        )
+        cells = (name, *(getattr(coefficient, field) for _, field in present))
+        return Row(cells, "empty" if coefficient.is_empty else "", shortened(meanings.get(coefficient.name, ""), 80))
 
     head = Column(tell.fit_head()), *figures(*(title for title, _ in present))
     return Table(tell.fit_caption(), head, tuple(map(row, fit.coefficients)))
@@ -109,7 +110,7 @@ def _hybrid(hybrid: Hybrid, tell: Sentences, full: bool) -> Iterator[Section]:
         )
         yield Section("rivals", tell.chosen_title(), (Paragraph(tell.chosen()), rivals, *paragraphs(tell.unlisted())))
     if hybrid.twins:
-        yield Section("twins", "What errors to expect", tuple(_twins(hybrid, tell, full)))
+        yield Section("twins", "Expected errors", tuple(_twins(hybrid, tell, full)))
 
 
 def _points(points: Points, hybrid: Hybrid, tell: Sentences, full: bool) -> Iterator[Block]:

@@ -19,8 +19,8 @@ RATIOS = {"logistic": "Odds ratio", "poisson": "Rate ratio"}
 FINENESS = 0.01
 """Of an estimate without an interval, two digits of this are told: of its column's effect from end to end."""
 
-NOTHING = "nothing can be told"
-NO_LIMIT = {"above": "no upper limit can be told", "below": "no lower limit can be told"}
+NOTHING = "uninformative"
+NO_LIMIT = {"above": "no upper limit is known", "below": "no lower limit is known"}
 """How an interval without an end is told to what that means."""
 
 VERDICTS = {True: "not ruled out", False: "ruled out", None: NOTHING}
@@ -158,16 +158,16 @@ def clipped(record: ClippedRecord, count_bound: int | None = None) -> str:
     low, high = number(float(math.floor(record.low))), number(float(math.ceil(record.high)))
     if count_bound is not None:
         return (
-            f"Counts above {count_bound} were taken for {count_bound}, which keeps the noise small: between {low} and "
-            f"{high} rows (with a chance of 95%) have such a count. The coefficients allow for it as far as counts are "
-            "Poisson ones; where they vary more, slopes are smaller by about the share that was cut off."
+            f"Counts above {count_bound} were clipped to {count_bound}, which keeps the noise small: between {low} and "
+            f"{high} rows (with a chance of 95%) have such a count. The coefficients allow for this if counts follow "
+            "Poisson distributions; if they vary more, slopes are smaller by about the clipped share."
         )
     rows = f"Between {low} and {high}" if record.counted else f"At most {high}"
     sentence = (
-        f"{rows} rows (with a chance of 95%) have a target beyond the bounds, where it was clipped. Where errors do "
+        f"{rows} rows (with a chance of 95%) have a target beyond the bounds, which was clipped. If errors do "
         "not depend on the columns, slopes are smaller by about the share of clipped rows."
     )
-    more = f" For that the far ends of the intervals were divided by {number(1.0 - record.stretch, 3)}."
+    more = f" To allow for this, the far ends of the intervals were divided by {number(1.0 - record.stretch, 3)}."
     return sentence + (more if record.stretch > 0 else "")
 
 

@@ -40,6 +40,7 @@ class Column:
     type: str
     values: str
     source: str
+    description: str
 
 
 @dataclass(frozen=True)
@@ -86,6 +87,8 @@ class Facts:
     planned_reason: str | None
     target: str
     short_target: str
+    described_target: str
+    study: str | None
     dataset: str
     data: str
     candidates: tuple[tuple[str, bool], ...]
@@ -165,6 +168,8 @@ def gather(release: Release, audience: Audience, n_listed: int | None, contact: 
         planned_reason=release.request.get("chosen", {}).get("reason"),
         target=target,
         short_target=shortened(target, 40),
+        described_target=request_facts.described(release, target),
+        study=provenance.description,
         dataset=provenance.dataset,
         data=provenance.data,
         candidates=named,
@@ -278,7 +283,7 @@ def _sums(release: Release) -> Sums | None:
 
 
 def _column(column: PublicColumn) -> Column:
-    return Column(column.name, column.role, column.type, _values(column), column.source)
+    return Column(column.name, column.role, column.type, _values(column), column.source, column.description or "")
 
 
 def _values(column: PublicColumn) -> str:

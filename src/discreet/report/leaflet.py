@@ -26,7 +26,7 @@ def leaflet(facts: Facts) -> Page:
         banner=None if facts.is_private else (say.banner_title(), say.banner()),
         eyebrow="for participants",
         heading=tell.title(),
-        lead=tuple(text for text in (tell.asked(), tell.done()) if text),
+        lead=tuple(text for text in (facts.study or "", tell.asked(), tell.done()) if text),
         glance=(),
         sections=(
             *promised,

@@ -20,6 +20,7 @@ from discreet.report.drawing import (
     Key,
     Tick,
     panel,
+    plain,
     shares,
     svg,
 )
@@ -125,4 +126,4 @@ def _gaps(scale: float) -> list[Tick]:
 
 
 def _tick(value: float) -> str:
-    return f"{value:.3g}" if value >= 1e5 else number(value, 3)
+    return plain(float(f"{value:.3g}"))

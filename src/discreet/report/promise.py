@@ -11,7 +11,7 @@ from discreet.release import GuaranteeRecord, LedgerRecord, Release
 from discreet.report.chances import worst_posterior
 from discreet.report.price import price
 from discreet.report.vocabulary import PEOPLE
-from discreet.report.words import at_most, number, one_in, percent_at_most
+from discreet.report.words import at_most, decimal, number, one_in, percent_at_most
 
 PRIORS = (0.01, 0.1, 0.5)
 """Beliefs before the release for which the worst belief after it is told."""
@@ -74,7 +74,7 @@ def promise(release: Release) -> Promise | None:
     cost, ledger = price(release.event), release.provenance.ledger
     return Promise(
         epsilon=at_most(record.epsilon),
-        delta=at_most(record.delta),
+        delta=decimal(at_most(record.delta)),
         one_in=one_in(record.delta),
         rho=at_most(cost.rho, 4) if cost.rho > 0 else None,
         failure=at_most(cost.delta) if cost.delta > 0 else None,

@@ -5,6 +5,7 @@ from typing import get_args
 
 from discreet.release import Release
 from discreet.report import pictures
+from discreet.report.brief import answer
 from discreet.report.content import (
     Block,
     Column,
@@ -61,6 +62,7 @@ class _Report:
         """Return the report."""
         facts, say = self.facts, self.say
         sections = [
+            Section("brief", "In brief", tuple(self._brief())),
             Section("asked", "What was asked", tuple(self._asked())),
             *estimate_sections(facts),
             Section("promised", "What is promised", tuple(self._promised())),
@@ -92,17 +94,28 @@ class _Report:
         yield "Promise", f"ε = {promise.epsilon}{'' if promise.is_pure else f', δ = {promise.delta}'}"
         yield f"{promise.priors[2]} belief, at worst", promise.odds[0].after[2]
 
+    def _brief(self) -> Iterator[Block]:
+        """A first page that stands alone."""
+        facts, say, promise, budget = self.facts, self.say, self.facts.promise, self.facts.budget
+        entries = [Entry("Table", facts.study or ""), Entry("Question", say.question()), Entry("Answer", answer(facts))]
+        if promise is not None:
+            entries += [Entry("Guarantee", say.guarantee()), Entry("Protected", say.protected())]
+        if budget is not None:
+            spent = f"{budget.currency} {budget.spent} of {budget.cap} spent for these people; {budget.left} left"
+            entries.append(Entry("Budget", spent))
+        yield Entries("Question, answer and guarantee", tuple(entry for entry in entries if entry.value))
+        if promise is not None:
+            yield Picture("odds", say.odds_title(), say.odds_note())
+
     def _asked(self) -> Iterator[Block]:
         facts, say = self.facts, self.say
-        yield Paragraph(say.question())
         if facts.candidates:
             of_fit = f"Columns of the {'estimate' if facts.hybrid else 'regression'}"
             yield Names(of_fit if facts.kind == "fit" else "Candidate columns", facts.candidates)
             yield from paragraphs(say.unnamed() if facts.n_unnamed else "")
         yield from paragraphs(say.screened() if facts.screened else "")
-        protected = (Entry("Protected", say.protected()),) if facts.promise else ()
         question = Entry("Target", facts.target), Entry("Method", say.method())
-        yield Entries("The request", (*question, Entry("Data set", f"{facts.dataset}, from {facts.data}"), *protected))
+        yield Entries("The request", (*question, Entry("Data set", f"{facts.dataset}, from {facts.data}")))
 
     def _promised(self) -> Iterator[Block]:
         promise, say = self.facts.promise, self.say
@@ -115,7 +128,6 @@ class _Report:
         yield from paragraphs(say.person(), style="minded")
         yield from paragraphs(say.weak(), style="warning")
         yield beliefs(promise, say, say.odds_about())
-        yield Picture("odds", say.odds_title(), say.odds_note())
 
     def _noise(self) -> Iterator[Block]:
         facts, say = self.facts, self.say
@@ -161,7 +173,9 @@ class _Report:
         rows = (
             Row(
                 (column.name, f"{column.type}, {column.values}", column.source),
-                tag="" if column.role == "candidate" else say.role(column.role),
+                tag="; ".join(
+                    filter(None, ("" if column.role == "candidate" else say.role(column.role), column.description))
+                ),
             )
             for column in facts.columns
         )
@@ -184,7 +198,7 @@ class _Report:
         yield Paragraph(say.ledger())
         if budget:
             yield Picture("budget", say.budget_title(), say.budget_note())
-            worth = (Entry("The cap stands for", budget.worth),) if budget.worth else ()
+            worth = (Entry("The cap corresponds to", budget.worth),) if budget.worth else ()
             spent = Entry(f"{budget.currency.capitalize()} spent of the cap", f"{budget.spent} of {budget.cap}")
             head = Entry("Head of the chain", budget.head, is_code=True)
             yield Entries("Where the charge stands", (Entry("Entry", budget.entry), spent, *worth, head))

@@ -5,6 +5,7 @@ from typing import Any, Literal
 
 from discreet.release import PublicColumn, Release
 from discreet.report.vocabulary import CHOSEN_AMONG, REGRESSIONS
+from discreet.report.words import count, shortened
 
 Kind = Literal["selection", "fit", "both", "moments"]
 
@@ -88,9 +89,34 @@ def settings(release: Release) -> dict[str, Any]:
     """
     declared_columns: dict[str, Any] = {}
     for name, value in parameters(release).items():
+        if name == "public_moments":
+            value = public_moments(value)
         inner = value if name in ("screen", "select", "fit", "public") and isinstance(value, dict) else None
         declared_columns |= {name: value} if inner is None else {f"{name}: {key}": one for key, one in inner.items()}
+    if release.noise.max_false is not None:
+        declared_columns.setdefault("max_false", float(f"{release.noise.max_false:.2g}"))
     return declared_columns
+
+
+def public_moments(stated: Any) -> str:
+    """Return in words what was not bought of the columns, and what that supposes; empty where all was bought."""
+    if not isinstance(stated, dict):
+        return ""
+    records, source = stated.get("n_records"), stated.get("source")
+    known = f"from {count(int(records))} public records" if records else "known by design"
+    reason = f" ({source})" if source else ""
+    return (
+        f"of {count(len(stated['labels']))} columns, {known}{reason}; private rows are supposed to have about the same"
+    )
+
+
+CONTRADICTED = 3.0
+"""Standard deviations beyond which the rows do not go with public moments."""
+
+
+def is_contradicted(release: Release) -> bool:
+    """Tell whether a private look at the rows spoke against the public moments that the answer rests on."""
+    return any(step.name == "public_check" and (step.value or 0.0) > CONTRADICTED for step in release.steps)
 
 
 def is_of_selection(release: Release) -> bool:
@@ -145,6 +171,12 @@ def declared(release: Release, name: str | None) -> PublicColumn | None:
     None when nothing was.
     """
     return next((column for column in release.public if column.name == name), None)
+
+
+def described(release: Release, name: str) -> str:
+    """Return a column's name, with what it is where that was declared."""
+    column = declared(release, name)
+    return name if column is None or not column.description else f"{name} ({shortened(column.description, 200)})"
 
 
 def names(value: Any) -> tuple[str, ...]:

@@ -37,6 +37,9 @@ class Picture:
     alt: str
     svg: str
 
+    def _repr_svg_(self) -> str:
+        return self.svg
+
 
 def pictures_of(release: Release) -> dict[str, Picture]:
     """Return the pictures that the page of a release shows, each as a file of its own.

@@ -9,6 +9,7 @@ from typing import Any
 from markupsafe import Markup
 
 from discreet.report.escape import environment, to_markdown
+from discreet.report.explorer import Explorer, script, script_policy
 from discreet.report.study import Findings, Row
 from discreet.report.words import number
 
@@ -206,8 +207,9 @@ def study_page(
     pictures: Mapping[str, str],
     heading: Heading = REPRODUCED,
     tables: Mapping[str, StudyTable] | None = None,
+    explorer: Explorer | None = None,
 ) -> str:
-    """Return studies as one page that needs nothing else.
+    """Return studies as one page that needs nothing else, with sliders above where there is an explorer.
 
     HTML.
     """
@@ -216,6 +218,15 @@ def study_page(
     text = (
         environment("html")
         .get_template("studies.html.j2")
-        .render(heading=heading, studies=all_findings, tables=shown, pictures=drawn, private=private)
+        .render(
+            heading=heading,
+            studies=all_findings,
+            tables=shown,
+            pictures=drawn,
+            private=private,
+            explorer=explorer,
+            script=script,
+            script_policy=script_policy,
+        )
     )
     return text.rstrip() + "\n"

@@ -54,10 +54,10 @@ def _verdict(verdict: str) -> str:
 def _notes(record: Fit, is_hybrid: bool) -> list[str]:
     if is_hybrid:
         note = [f"{PUBLIC}: from the public records without weights, at no cost"] if record.has_public else []
-        return ["no intervals: this method makes none", *note]
+        return ["no intervals: this method gives none", *note]
     if not record.has_intervals:
-        return ["no intervals: the version that made this release made them only with a delta"]
+        return ["no intervals: the version that made this release gave them only with a delta"]
     notes = ["privacy: its noise's share of the interval's variance"]
     notes += [f"{word}: {meaning}" for word, meaning in record.one_sided]
     notes += [f"{visible(whole.name)} as a whole: {_verdict(whole.verdict)}" for whole in record.wholes]
-    return [*notes, f"*: {NOTHING}, for the noise"] if record.n_empty else notes
+    return [*notes, f"*: {NOTHING}, because of the noise"] if record.n_empty else notes

@@ -18,9 +18,9 @@ METHODS = {
     "poisson": "Poisson regression",
     "run": "selection, then regression",
     "sis": "private sure independence screening",
-    "two-stage": "votes of block-wise lassos",
+    "two-stage": "vote of block-wise lasso fits",
     "decorrelated": "decorrelated scores above a threshold",
-    "own-score": "screening by a score of the user's own",
+    "own-score": "screening by a user-defined score",
     "hybrid": "estimate on weighted public records",
     "public-subset": "choice among estimates on weighted public records",
     "histogram": "estimate on a noisy histogram",
@@ -35,42 +35,43 @@ BY_FISSION = "run, by fission"
 
 WORKINGS = {
     "pcls": "each candidate model, a set of columns, is scored by its squared error under a limit on its coefficients, "
-    "plus a price for each column; the best score after noise wins",
+    "plus a penalty for each column; the best score after noise is selected",
     "pcpl": "each candidate model, a set of columns, is scored by the number of rows times the logarithm of its mean "
-    "squared error under a limit on its coefficients, plus a price for each column; the best score after noise wins",
-    "moments": "the sums of products of all columns get noise once; whatever is computed from those noisy sums "
-    "afterwards costs nothing more",
-    "linear": "coefficients of least squares, computed so that noise covers what one unit can change",
-    "logistic": "coefficients of maximum likelihood for a target with two values, computed so that noise covers what "
+    "squared error under a limit on its coefficients, plus a penalty for each column; the best score after noise is "
+    "selected",
+    "moments": "noise is added once to the sums of products of all columns; everything computed from those noisy sums "
+    "is post-processing and costs nothing more",
+    "linear": "least squares coefficients, computed so that noise covers what one unit can change",
+    "logistic": "maximum likelihood coefficients for a target with two values, computed so that noise covers what "
     "one unit can change",
-    "poisson": "coefficients of maximum likelihood for a target that counts, computed so that noise covers what one "
+    "poisson": "maximum likelihood coefficients for a target of counts, computed so that noise covers what one "
     "unit can change",
-    "sis": "each candidate is scored by itself, by the sum over rows of its value times the target's, both brought to "
-    "their declared ranges; the best scores after noise win",
-    "two-stage": "every row goes to a block at random, each block names the columns that its own lasso finds, and the "
-    "columns with the most votes after noise win",
-    "decorrelated": "each candidate is scored beside all the others: what they say of it and of the target is "
-    "estimated with noise and taken off; all columns whose score lies above a threshold, after noise, are chosen",
-    "own-score": "each candidate is scored by a function of the user's own, whose sensitivity the user declared; "
-    "the best scores after noise win",
-    "hybrid": "private rows are counted beside public records, or their margins are taken, with noise; the public "
-    "records get weights from these, and whatever is then computed from the weighted records costs nothing more",
-    "public-subset": "private rows weight public records once, after noise; several estimates are made from that for "
-    "free, and one of them is chosen by how wrongly it predicts the private rows, after noise",
-    "histogram": "the private rows in each cell of a public grid are counted, with noise; whatever is then "
-    "computed from the middles of the cells, weighted so, costs nothing more",
+    "sis": "each candidate is scored by itself, by the sum over rows of its value times the target's, both scaled to "
+    "their declared ranges; the best scores after noise are selected",
+    "two-stage": "every row goes to a block at random, a lasso selects columns in each block, and the columns that "
+    "most blocks select, after noise, are chosen",
+    "decorrelated": "each candidate is scored adjusted for all others: their linear prediction of it and of the target "
+    "is estimated with noise and subtracted; all columns whose score lies above a threshold, after noise, are chosen",
+    "own-score": "each candidate is scored by a user-defined function, whose sensitivity the user declared; "
+    "the best scores after noise are selected",
+    "hybrid": "private rows are counted by their nearest public records, or their margins are computed, with noise; "
+    "the public records get weights from these; everything computed from the weighted records costs nothing more",
+    "public-subset": "private rows weight public records once, after noise; several estimates are computed from that "
+    "for free, and one of them is chosen by its prediction error on the private rows, after noise",
+    "histogram": "the private rows in each cell of a public grid are counted, with noise; everything computed from the "
+    "middles of the cells with these weights costs nothing more",
     "run": "a private selection chooses the columns, then a private regression on the same rows gives their "
-    "coefficients; both parts are paid for",
-    BY_HALF: "half of the units, drawn at random without looking, choose the columns by a private selection; the "
-    "others give their coefficients by a private regression; no unit is in both, so the dearer part is the price",
-    BY_FISSION: "the sums of products of all columns get noise once; further noise divides them into two independent "
-    "parts, of which one selects the columns and the other gives their coefficients, at no further price",
+    "coefficients; both parts have a privacy cost",
+    BY_HALF: "half of the units, drawn at random, choose the columns by a private selection; the others give their "
+    "coefficients by a private regression; no unit is in both, so the cost is that of the more expensive part",
+    BY_FISSION: "noise is added once to the sums of products of all columns; further noise divides them into two "
+    "independent parts, of which one selects the columns and the other gives their coefficients, at no further cost",
 }
 """Method to what it does, in one sentence without its end."""
 
 PUBLISHED = (
-    "the algorithm of the paper to the letter: private rows are counted beside all public points, and beside the "
-    "heaviest of them again for each size; of the estimates the one nearest to a fit on the private rows wins"
+    "the algorithm of the paper to the letter: private rows are counted by all public points, and by the heaviest of "
+    "them again for each size; the estimate nearest to a fit on the private rows is chosen"
 )
 """What the choice on public points does when it runs as published."""
 
@@ -82,7 +83,7 @@ FAMILIES = REGRESSIONS | {
     "mean": "mean",
     "median": "median",
     "quantile": "quantile",
-    "own": "minimum of a contrast of the user's own",
+    "own": "minimum of a user-defined contrast",
 }
 """Family of a fit to its name."""
 
@@ -105,7 +106,7 @@ MECHANISMS = {
     "objective_perturbation": "objective perturbation",
     "canonical_lipschitz": "canonical Lipschitz mechanism",
     "one_shot": "one-shot top-k",
-    "peeling": "peeling, one column after the other",
+    "peeling": "peeling, one column at a time",
     "cube": "noise on whole numbers that falls with the largest of them",
 }
 """Mechanism to its name in full."""
@@ -130,8 +131,8 @@ STEPS = {
     "y_center": "center of the target",
     "y_median": "median of the target",
     "y_scale": "median distance of the target from its center",
-    "y_shift": "mean of what is left of the target",
-    "pilot": "first look at the target beside each column",
+    "y_shift": "mean residual of the target",
+    "pilot": "first estimate of the target's relation to each column",
     "residual_variance": "residual variance",
     "sigma2": "residual variance",
     "rss": "smallest squared error",
@@ -148,7 +149,7 @@ STEPS = {
     "X'X": "products of the columns",
     "y'y": "square of the target",
     "failure": "bound that may fail",
-    "counts": "counts beside public points",
+    "counts": "counts by public points",
     "margins": "target times each column",
     "histogram": "counts of a grid's cells",
     "validation": "choice of the estimate",

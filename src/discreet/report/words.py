@@ -10,6 +10,8 @@ from typing import Any
 
 _INVISIBLE = frozenset({"Cc", "Cf", "Co", "Cs", "Zl", "Zp"})
 _NO_CHARACTERS = "\ufffe\uffff"  # XML cannot hold them, and the renderer of pictures ends its process at one
+MOST_DIGITS = 14
+"""Longest number that is written without an exponent."""
 _PLAIN_NAME = re.compile(r"[\w.\-]+")
 
 
@@ -70,6 +72,41 @@ def at_least(value: float, digits: int = 6) -> str:
     '2.71'
     """
     return number(_rounded(value, digits, ROUND_FLOOR), digits)
+
+
+def thousands(text: str) -> str:
+    """Return a decimal number with its thousands apart.
+
+    Examples
+    --------
+    >>> thousands("1234567.25"), thousands("-999"), thousands("1e+30")
+    ('1,234,567.25', '-999', '1e+30')
+    """
+    whole, point, rest = text.partition(".")
+    return f"{int(whole):,}{point}{rest}" if whole.lstrip("-").isdecimal() else text
+
+
+def decimal(text: str) -> str:
+    """Return a number that is written with an exponent without it, unless that would be long.
+
+    Examples
+    --------
+    >>> decimal("1e-06"), decimal("0.5"), decimal("1e-30")
+    ('0.000001', '0.5', '1e-30')
+    """
+    plain = f"{Decimal(text):f}"
+    return plain if len(plain) <= MOST_DIGITS else text
+
+
+def short(value: float) -> str:
+    """Return a number to three significant digits, its thousands apart, without an exponent unless that is long.
+
+    Examples
+    --------
+    >>> short(15337.3), short(0.05), short(4.0), short(2.5e-12)
+    ('15,300', '0.05', '4', '2.5e-12')
+    """
+    return thousands(decimal(f"{value:.3g}"))
 
 
 def _rounded(value: float, digits: int, rounding: str) -> float:

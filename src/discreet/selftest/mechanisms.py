@@ -129,6 +129,11 @@ def _top_k(_: str, epsilon: float, effort: int) -> list[Evidence]:
                     _chosen(mechanism, scores, epsilon, noise), (scores_law, neighbor_law), CALLS * effort // 2, **facts
                 )
             )
+    with _as_if_many():
+        law = partial(laws.peeling_law, k=2, epsilon=epsilon, sensitivity=1.0, noise="exponential")
+        pair = (law(scores), max((law(neighbor), law(swapped)), key=partial(_distance, law(scores))))
+        facts = _of_top_k(peeling, "exponential noise, 2 of 6, order and ties change, by a race", epsilon)
+        evidence.append(drawn(_chosen(peeling, scores, epsilon, "exponential"), pair, CALLS * effort // 2, **facts))
     return [*evidence, ties(epsilon, effort)]
 
 

@@ -9,6 +9,7 @@ from discreet.mechanisms.rng import Source
 from discreet.mechanisms.selection import noisy_min
 from discreet.methods.base.method import Outcome, Preparation, Progress
 from discreet.methods.moments.noisy_moments import PreparedMoments
+from discreet.methods.screening.decorrelated_scores import PreparedScores
 from discreet.methods.screening.sis import PreparedScreening
 from discreet.methods.subset_selection.pcls import PreparedLeastSquares
 from discreet.methods.subset_selection.setting import Setting
@@ -86,7 +87,7 @@ def cached_preparation(prepared: Preparation) -> Preparation:
     """Return a request that selects by the same law in less time, or itself where there is none."""
     if isinstance(prepared, PreparedMoments):
         return cached_moments(prepared)
-    if isinstance(prepared, PreparedScreening):
+    if isinstance(prepared, PreparedScreening | PreparedScores):
         return cached_threshold(prepared)
     if type(prepared) is not PreparedLeastSquares or prepared.method.as_published:
         return prepared

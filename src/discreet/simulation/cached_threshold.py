@@ -5,6 +5,8 @@ import math
 
 from typing_extensions import override
 
+from discreet.methods.base.method import Preparation
+from discreet.methods.screening.decorrelated_scores import PreparedScores
 from discreet.methods.screening.sis import PreparedScreening
 from discreet.methods.screening.threshold_choice import LARGEST, AboveThreshold, threshold_of
 
@@ -28,10 +30,11 @@ class GridThreshold(AboveThreshold):
         return threshold_of(self.units.n_columns, scale, RATIO**place, self.absent_weight, self.max_false)
 
 
-def cached_threshold(prepared: PreparedScreening) -> PreparedScreening:
+def cached_threshold(prepared: PreparedScreening | PreparedScores) -> Preparation:
     """Return a request above a threshold that takes less time, any other itself."""
     choice = prepared.choice
-    if not isinstance(choice, AboveThreshold) or prepared.whole.metadata.n_rows is not None:
+    is_once = isinstance(prepared, PreparedScreening) and prepared.whole.metadata.n_rows is not None
+    if not isinstance(choice, AboveThreshold) or is_once:
         return prepared
     quick = copy.copy(prepared)
     facts = {name: getattr(choice, name) for name in AboveThreshold.__dataclass_fields__}

@@ -11,15 +11,16 @@ from discreet.data.design import Design
 from discreet.data.metadata import Metadata
 from discreet.errors import InvalidParameterError
 from discreet.methods.base.method import Progress
+from discreet.parameters.public_moments import PublicMoments
 from discreet.parameters.shared import EPSILON
 from discreet.simulation.rivals import FEW, READINGS, Rival, rivals
 from discreet.simulation.scenario import Scenario
-from discreet.simulation.selection import expected
+from discreet.simulation.selection import Requests, expected
 from discreet.simulation.supposition import Supposition
 from discreet.simulation.worlds import numbers, worlds
 from discreet.typing import Floats
 
-ROUNDS = ((13, 14), (39, 6), (78, 3), (104, 1))
+ROUNDS = ((15, 10), (30, 4), (60, 2), (75, 1))
 """Tables of all scenarios together that a round adds, and how many selections go on from it.
 
 Of more than `FEW` candidates fewer tables are drawn, as each takes longer.
@@ -73,6 +74,7 @@ def best_selection(
     n_rows: int | None = None,
     progress: Progress | None = None,
     supposed: Mapping[str, Any] | Supposition | None = None,
+    known: PublicMoments | None = None,
 ) -> Choice:
     """Return the selection whose columns overlap most with the right ones, over the scenarios that are supposed.
 
@@ -86,7 +88,7 @@ def best_selection(
     rows = metadata.n_rows if n_rows is None else n_rows
     scenarios = _scenarios(stated, metadata, target, names, None if rows is None else min(rows, MOST_ROWS))
     drawn_rows = scenarios[0].n_rows
-    compared = rivals(metadata, target, names, delta, drawn_rows)
+    compared = rivals(metadata, target, names, delta, drawn_rows, known)
     drawn_epsilon = min(epsilon * (rows or drawn_rows) / drawn_rows, EPSILON.high)
     share = min(1.0, (FEW / len(names)) ** 2)
     counts = [math.ceil(share * n_all / len(scenarios)) for n_all, _ in ROUNDS]
@@ -106,7 +108,8 @@ def best_selection(
             break  # always exactly right
     best = compared[0]
     overlap, right = race.means(best.name)
-    own = next(rival for rival in rivals(metadata, target, names, delta, rows or drawn_rows) if rival.name == best.name)
+    every = rivals(metadata, target, names, delta, rows or drawn_rows, known)
+    own = next(rival for rival in every if rival.name == best.name)
     return Choice(
         own,
         right,
@@ -141,6 +144,7 @@ class _Race:
         self._sums: dict[str, Floats] = {}
         self._tables: dict[str, int] = {}
         self._explained: dict[str, list[float]] = {}
+        self._requests: Requests = {}  # scenarios differ in what is not public alone
 
     @property
     def n_rivals(self) -> int:
@@ -150,15 +154,17 @@ class _Race:
     def add(self, compared: Sequence[Rival], n_tables: int, seed: int, explains: bool) -> None:
         """Run them on further tables of each scenario."""
         self._explained.clear()
-        for scenario in self._scenarios:
+        # Draws of their own for each scenario: with the same ones means over scenarios would rest on few draws.
+        for place, scenario in enumerate(self._scenarios):
             for mean in expected(
                 scenario,
                 compared,
                 [self._epsilon],
                 n_tables=n_tables,
                 n_draws=1,
-                seed=seed,
+                seed=seed * len(self._scenarios) + place,
                 explains=explains,
+                requests=self._requests,
                 progress=self._progress,
             ):
                 means = np.array([mean.overlap, mean.right])
@@ -199,6 +205,11 @@ class _Race:
             sentence += (
                 f", the best of {self.n_rivals}; next was {others[0].name}, with {self.means(others[0].name)[0]:.0%}"
             )
-        if best.method == "moments":
+        if "public_moments" in best.parameters:
+            sentence += (
+                "; the columns' own products are those of the public table and cost nothing: it is supposed that "
+                "private rows have about the same"
+            )
+        elif best.method == "moments":
             sentence += f"; one release was read under {len(READINGS)} penalties, and readings are free"
         return sentence

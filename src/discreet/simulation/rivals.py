@@ -6,6 +6,8 @@ from typing import Any
 from discreet.data.metadata import Metadata, half_width
 from discreet.methods.base.method import Method
 from discreet.methods.registry import method_of
+from discreet.parameters.public_moments import PublicMoments
+from discreet.report.words import short
 
 CLIPS = (1.0, 0.5, 0.25, 0.125)
 """Public clips of the target, in half ranges; R is as large."""
@@ -20,9 +22,6 @@ SCREENED = (1, 2, 3, 5)
 
 SATURATION = 0.3
 """Of a screening that counts cells beyond this part of a half range as at its end: it suits narrow columns."""
-
-FALSE_COLUMN = 0.3
-"""Chance of a false column of a lower threshold, beside the usual one."""
 
 READINGS = ("auto", "aic", "bic")
 """Penalties under which one release of moments is read."""
@@ -68,7 +67,14 @@ class Rival:
         return method_of(self.method, epsilon=epsilon, **self.parameters)
 
 
-def rivals(metadata: Metadata, target: str, candidates: tuple[str, ...], delta: float, n_rows: int) -> list[Rival]:
+def rivals(
+    metadata: Metadata,
+    target: str,
+    candidates: tuple[str, ...],
+    delta: float,
+    n_rows: int,
+    known: PublicMoments | None = None,
+) -> list[Rival]:
     """Return the selections that are worth a comparison.
 
     Parameters
@@ -83,6 +89,8 @@ def rivals(metadata: Metadata, target: str, candidates: tuple[str, ...], delta: 
         0 leaves out what needs one.
     n_rows : int
         Public, or a guess where the number is private.
+    known : PublicMoments, optional
+        Of the columns, where there is a public table.
 
     Returns
     -------
@@ -93,18 +101,20 @@ def rivals(metadata: Metadata, target: str, candidates: tuple[str, ...], delta: 
     guess = {} if metadata.n_rows is not None else {"n0": n_rows}
     few = len(candidates) <= FEW
     compared = [
-        Rival(f"pcls, y_bound {clip * half:.3g}", "pcls", {"y_bound": clip * half, "l1_radius": clip * half})
+        Rival(f"pcls, y_bound {short(clip * half)}", "pcls", {"y_bound": clip * half, "l1_radius": clip * half})
         for clip in (CLIPS if few else CLIPS[1:3])
     ]
     compared += [
-        Rival(f"pcls, y_bound private, l1_radius {part * half:.3g}", "pcls", {**PRIVATE_CLIP, "l1_radius": part * half})
-        for part in (RADII if few else RADII[1:2])
+        Rival(f"pcls, y_bound private, l1_radius {short(radius)}", "pcls", {**PRIVATE_CLIP, "l1_radius": radius})
+        for radius in (part * half for part in (RADII if few else RADII[1:2]))
     ]
     compared += _moments(guess, delta)
     if sum(len(getattr(metadata.declared(name), "levels", None) or (1, 1)) - 1 for name in candidates) < MANY:
         compared.append(Rival("decorrelated", "decorrelated", {}))
-        lower = {"max_false": FALSE_COLUMN}
-        compared.append(Rival(f"decorrelated, max_false {FALSE_COLUMN:g}", "decorrelated", lower))
+        if known is not None:
+            compared.append(Rival("decorrelated, public columns", "decorrelated", {"public_moments": known}))
+    if known is not None:
+        compared += _with_public_columns(guess, delta, known)
     if all(metadata.is_number(name) for name in candidates):
         compared += _screenings(guess, len(candidates))
     return compared
@@ -128,6 +138,16 @@ def _moments(guess: dict[str, int], delta: float) -> list[Rival]:
     return compared
 
 
+def _with_public_columns(guess: dict[str, int], delta: float, known: PublicMoments) -> list[Rival]:
+    """Noisy moments of which the columns' own are public."""
+    compared = []
+    for spent in (0.0, delta) if delta > 0.0 else (0.0,):
+        name = "moments, public columns, y_bound private" + (f", delta {spent:g}" if spent else "")
+        parameters = {"y_bound": "private", "public_moments": known, **guess, **({"delta": spent} if spent else {})}
+        compared.append(Rival(name, "moments", parameters))
+    return compared
+
+
 def _screenings(guess: dict[str, int], n_candidates: int) -> list[Rival]:
     """The best columns one by one: a number of them, or all above a threshold."""
     compared = []
@@ -139,6 +159,4 @@ def _screenings(guess: dict[str, int], n_candidates: int) -> list[Rival]:
                 Rival(f"sis, {k} columns, saturation {SATURATION:g}", "sis", {**parameters, "saturation": SATURATION}),
             ]
     unnumbered: dict[str, Any] = {"n_features_to_select": "auto", **guess}
-    lower = {**unnumbered, "max_false": FALSE_COLUMN}
-    compared.append(Rival("sis, above a threshold", "sis", unnumbered))
-    return [*compared, Rival(f"sis, above a threshold, max_false {FALSE_COLUMN:g}", "sis", lower)]
+    return [*compared, Rival("sis, above a threshold", "sis", unnumbered)]  # a lower one would be called noise

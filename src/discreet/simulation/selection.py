@@ -3,7 +3,7 @@
 import math
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
 
@@ -16,6 +16,7 @@ from discreet.simulation.cached_moments import CachedMoments, ReadMoments
 from discreet.simulation.cached_preparation import cached_preparation
 from discreet.simulation.drawn_tables import DrawnTables
 from discreet.simulation.processes import spread
+from discreet.simulation.public_columns import as_in
 from discreet.simulation.rivals import Rival
 from discreet.simulation.rivals import rivals as rivals_of
 from discreet.simulation.scenario import Scenario
@@ -23,6 +24,7 @@ from discreet.simulation.simulated_table import SimulatedTable
 from discreet.typing import Floats
 
 Measure = Literal["right", "overlap", "explained"]
+Requests = dict[tuple[str, float], Preparation | None]
 
 WORTH_SECONDS = 8.0
 """Work that is expected to take longer than this is spread over processes: they take about two seconds to start."""
@@ -61,6 +63,11 @@ class Expected:
     error: float
     n_draws: int
 
+    @property
+    def mechanism(self) -> str:
+        """Name of the curve in `accuracy_chart`."""
+        return self.rival
+
 
 @dataclass(frozen=True)
 class Simulation:
@@ -80,6 +87,8 @@ class Simulation:
         Of the simulation.
     explains : bool
         Whether it is rated what the selected columns explain.
+    requests : dict
+        Prepared before, by rival and epsilon, for tables with the same public facts.
     """
 
     scenario: Scenario
@@ -88,16 +97,17 @@ class Simulation:
     n_draws: int
     seed: int
     explains: bool = True
+    requests: Requests = field(default_factory=dict)
 
     @cached_property
     def prepared(self) -> dict[tuple[str, float], Preparation]:
         """Requests by rival and epsilon; what is refused is left out."""
-        return {
-            (rival.name, epsilon): request
-            for rival in self.rivals
-            for epsilon in self.epsilons
-            if (request := _prepared(self.scenario, rival, epsilon)) is not None
-        }
+        for rival in self.rivals:
+            for epsilon in self.epsilons:
+                if (rival.name, epsilon) not in self.requests:
+                    self.requests[rival.name, epsilon] = _prepared(self.scenario, rival, epsilon)
+        keys = [(rival.name, epsilon) for rival in self.rivals for epsilon in self.epsilons]
+        return {key: request for key in keys if (request := self.requests[key]) is not None}
 
     def rated(self, number: int, tables: DrawnTables | None = None) -> Floats:
         """Return how good the selections on one table are.
@@ -155,6 +165,7 @@ def expected(
     n_processes: int = 1,
     tables: DrawnTables | None = None,
     explains: bool = True,
+    requests: Requests | None = None,
     progress: Progress | None = None,
 ) -> list[Expected]:
     """Run selections on drawn tables and rate what they select.
@@ -179,6 +190,8 @@ def expected(
         Tables of the same scenario that may have been drawn before.
     explains : bool
         Whether it is rated what the selected columns explain; else that is NaN.
+    requests : dict, optional
+        Prepared before for tables with the same public facts; it takes what is prepared here.
     progress : callable, optional
         Called as tables are done.
 
@@ -202,7 +215,8 @@ def expected(
             "A simulation must have at least one table, one draw and a seed that is not negative, but "
             f"n_tables={n_tables}, n_draws={n_draws}, seed={seed}."
         )
-    work = Simulation(scenario, tuple(rivals), tuple(map(float, epsilons)), n_draws, seed, explains)
+    levels = tuple(map(float, epsilons))
+    work = Simulation(scenario, tuple(rivals), levels, n_draws, seed, explains, {} if requests is None else requests)
     if not work.prepared:
         return []
     table_ratings: list[Floats] = []
@@ -268,7 +282,7 @@ def expected_selection(
 def _prepared(scenario: Scenario, rival: Rival, epsilon: float) -> Preparation | None:
     try:
         return cached_preparation(
-            rival.at(epsilon).prepare(scenario.draw_metadata, scenario.target, scenario.candidates)
+            as_in(scenario, rival).at(epsilon).prepare(scenario.draw_metadata, scenario.target, scenario.candidates)
         )
     except DiscreetError:  # such as noise that does not fit
         return None

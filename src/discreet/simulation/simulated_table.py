@@ -37,6 +37,11 @@ class SimulatedTable(FrameTable):
         self._arrow, self._repeats = frame, repeats
         self._cache: dict[Any, Any] = {}
 
+    @property
+    def frame(self) -> pa.Table:
+        """The drawn rows."""
+        return self._arrow
+
     def cached(self, key: Any, value: Callable[[], Any]) -> Any:
         """Return a cached value, computed at the first call; callers must not change it."""
         if key not in self._cache:

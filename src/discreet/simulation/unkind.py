@@ -22,7 +22,9 @@ class Unkindness(NamedTuple):
     name : str
         What tables call it.
     width : float
-        Part of its half range, from the middle, that each column fills.
+        Part of its half range that each column fills.
+    place : float
+        The middle of that part, in half ranges from the middle of the bounds.
     power : float
         Of a column's place in (0, 1): above 1 most cells are near the lower bound, and later levels are rare.
     correlation : float
@@ -35,6 +37,7 @@ class Unkindness(NamedTuple):
 
     name: str
     width: float = 1.0
+    place: float = 0.0
     power: float = 1.0
     correlation: float = 0.0
     is_skewed: bool = False
@@ -42,9 +45,9 @@ class Unkindness(NamedTuple):
 
 
 UNKIND = (
-    Unkindness("narrow columns", width=0.3),
+    Unkindness("narrow columns", width=0.2, place=-0.6),
     Unkindness("a skewed target", is_skewed=True),
-    Unkindness("few ones", power=10.0),
+    Unkindness("rare categories", power=10.0),
     Unkindness("heavy tails", degrees=2.5),
     Unkindness("correlated columns", correlation=0.7),
     Unkindness("some of each", width=0.6, power=2.0, correlation=0.4, is_skewed=True),
@@ -67,7 +70,7 @@ class UnkindScenario(Scenario):
     @override
     def _spread(self, even: Floats) -> Floats:
         shares = ((even + 1.0) / 2.0) ** self.unkindness.power
-        return np.asarray(self.unkindness.width * (2.0 * shares - 1.0))
+        return np.asarray(self.unkindness.place + self.unkindness.width * (2.0 * shares - 1.0))
 
     @override
     def _noise(self, rng: Source, n_rows: int) -> Floats:
@@ -99,6 +102,11 @@ def _unkind(stated: Scenario, unkind: Unkindness) -> UnkindScenario:
         middle, half = half_width(stated.metadata.declared(stated.target))  # type: ignore[arg-type]
         start = middle if stated.intercept is None else stated.intercept
         facts["intercept"] = min(start, middle + SKEWED_PLACE * half)
+    if unkind.place != 0.0 and stated.pattern is None:  # the target's mean stays where it was
+        middle, _ = half_width(stated.metadata.declared(stated.target))  # type: ignore[arg-type]
+        start = middle if stated.intercept is None else stated.intercept
+        numeric = [size for name, size in stated.effects.items() if stated.metadata.is_number(name)]
+        facts["intercept"] = start - unkind.place * sum(numeric)
     if unkind.correlation > abs(stated.correlation) and stated.pattern is None:
         facts["correlation"] = unkind.correlation
     return UnkindScenario(**facts, unkindness=unkind)

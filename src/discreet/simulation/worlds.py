@@ -14,39 +14,11 @@ from discreet.typing import Floats
 POWERS = (1.0, 3.0, 8.0)
 """Of a share in (0, 1), for a column of cells that are even, skewed, or nearly all at the lower bound."""
 
+MEASURED, MEASURED_PLACE = 0.2, -0.4
+"""Half the part of its bounds that a measurement fills, and the middle of that part, in half ranges."""
 
-class World(NamedTuple):
-    """A kind of table.
-
-    Parameters
-    ----------
-    equal : bool
-        Whether effects are equal; else they fall evenly from the first column to the last.
-    correlation : float
-        Of neighboring columns.
-    uneven : bool
-        Whether columns are narrow, skewed, and rarely above their lower bound, in turns.
-    place : float
-        Of the target's mean in half ranges from the middle of its bounds.
-    r_squared : float
-        What the columns explain.
-    """
-
-    equal: bool = True
-    correlation: float = 0.0
-    uneven: bool = False
-    place: float = 0.0
-    r_squared: float = R_SQUARED
-
-
-WORLDS = (
-    World(),
-    World(equal=False, correlation=0.6),
-    World(uneven=True),
-    World(equal=False, place=-0.5),
-)
-HARD = World(correlation=0.6, r_squared=0.1)
-"""Weak effects: where the table is large, they alone tell selections apart."""
+YES = 0.3
+"""How many rows say yes."""
 
 
 @dataclass(frozen=True)
@@ -61,6 +33,58 @@ class UnevenScenario(Scenario):
             shape = (j + first) % (len(POWERS) + 1)
             even[:, j] = even[:, j] / 2.0 if shape == len(POWERS) else 2.0 * shares[:, j] ** POWERS[shape] - 1.0
         return even
+
+
+@dataclass(frozen=True)
+class MixedScenario(Scenario):
+    """A scenario of measurements that fill a part of what is possible, below the middle, and answers of yes or no."""
+
+    @override
+    def _spread(self, even: Floats) -> Floats:
+        even[:, ::2] = MEASURED_PLACE + MEASURED * even[:, ::2]
+        even[:, 1::2] = np.where(even[:, 1::2] > 1.0 - 2.0 * YES, 1.0, -1.0)
+        return even
+
+
+class World(NamedTuple):
+    """A kind of table.
+
+    Parameters
+    ----------
+    equal : bool
+        Whether effects are equal; else they fall evenly from the first column to the last.
+    correlation : float
+        Of neighboring columns.
+    kind : type of Scenario
+        How columns fill their bounds.
+    place : float
+        Of the target's mean in half ranges from the middle of its bounds.
+    r_squared : float
+        What the columns explain.
+    width : float
+        Part that the target fills of its bounds, more or less.
+    """
+
+    equal: bool = True
+    correlation: float = 0.0
+    kind: type[Scenario] = Scenario
+    place: float = 0.0
+    r_squared: float = R_SQUARED
+    width: float = 1.0
+
+
+WORLDS = (
+    World(),
+    World(equal=False, correlation=0.6),
+    World(kind=UnevenScenario),
+    World(equal=False, place=-0.5),
+)
+HARD = (
+    World(correlation=0.6, r_squared=0.1),
+    World(equal=False, kind=MixedScenario, width=0.5),
+    World(correlation=0.3, kind=MixedScenario, r_squared=0.1, width=0.5),
+)
+"""Weak effects, and bounds as code books have them: where the table is large, these alone tell selections apart."""
 
 
 def numbers(n_candidates: int) -> tuple[int, ...]:
@@ -82,7 +106,7 @@ def worlds(
     listed = numbers(len(names)) if n_true is None else (n_true,)
     scenarios = [_scenario(world, k, metadata, target, names, n_rows) for k in listed for world in WORLDS]
     hard = _usual(len(names)) if n_true is None else n_true
-    return [*scenarios, _scenario(HARD, hard, metadata, target, names, n_rows)]
+    return [*scenarios, *(_scenario(world, hard, metadata, target, names, n_rows) for world in HARD)]
 
 
 def _usual(n_candidates: int) -> int:
@@ -92,15 +116,17 @@ def _usual(n_candidates: int) -> int:
 def _scenario(
     world: World, n_true: int, metadata: Metadata, target: str, names: Sequence[str], n_rows: int | None
 ) -> Scenario:
-    kind = UnevenScenario if world.uneven else Scenario
     sizes = np.ones(n_true) if world.equal else np.arange(n_true, 0.0, -1.0)
     middle, half = half_width(metadata.declared(target))  # type: ignore[arg-type]
     effects = {name: float(size) * half / n_true for name, size in zip(names, sizes, strict=False)}
     facts = {"r_squared": world.r_squared, "correlation": world.correlation, "n_rows": n_rows}
-    stated = kind.of(metadata, target, names, effects=effects, **facts)  # type: ignore[arg-type]
+    stated = world.kind.of(metadata, target, names, effects=effects, **facts)  # type: ignore[arg-type]
     # The bounds lie at three standard deviations, on the nearer side of the mean.
-    width = SPREAD * half * (1.0 - abs(world.place))
+    width = SPREAD * half * (1.0 - abs(world.place)) * world.width
     factor = width / (stated.explained_variance + stated.noise_sd**2) ** 0.5
     effects = {name: factor * size for name, size in effects.items()}
     intercept = middle + world.place * half
+    if world.kind is MixedScenario:  # columns are not in the middle, on average
+        means = (MEASURED_PLACE, 2.0 * YES - 1.0)
+        intercept -= sum(size * means[j % 2] for j, size in enumerate(effects.values()))
     return replace(stated, effects=effects, noise_sd=factor * stated.noise_sd, intercept=intercept)

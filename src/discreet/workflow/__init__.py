@@ -7,6 +7,7 @@ if TYPE_CHECKING:
     from discreet.data.engines.sql_identity import database_relatives as database_relatives
     from discreet.data.engines.sql_identity import database_server as database_server
     from discreet.data.metadata import Metadata as Metadata
+    from discreet.data.public_moments import public_moments as public_moments
     from discreet.data.sources import DATABASE_SUFFIXES as DATABASE_SUFFIXES
     from discreet.data.sources import open_table as open_table
     from discreet.ledger import Account as Account
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
     from discreet.workflow.paid_parts import terms_for as terms_for
     from discreet.workflow.priced_request import PricedRequest as PricedRequest
     from discreet.workflow.priced_request import price as price
+    from discreet.workflow.recommendation import commands_by_selection as commands_by_selection
     from discreet.workflow.recommendation import recommended_command as recommended_command
     from discreet.workflow.recommendation import recommended_sentences as recommended_sentences
     from discreet.workflow.request import Answer as Answer
@@ -116,10 +118,12 @@ _HOMES = {
     "open_table": "discreet.data.sources",
     "parts_of": "discreet.workflow.paid_parts",
     "pay_as_you_go": "discreet.workflow.paid_parts",
+    "public_moments": "discreet.data.public_moments",
     "price": "discreet.workflow.priced_request",
     "terms_for": "discreet.workflow.paid_parts",
     "ranges_as_schema": "discreet.parameters.by_method",
     "read_run": "discreet.workflow.run_file",
+    "commands_by_selection": "discreet.workflow.recommendation",
     "recommended_command": "discreet.workflow.recommendation",
     "recommended_sentences": "discreet.workflow.recommendation",
     "refined": "discreet.workflow.expectation_figures",
@@ -161,6 +165,7 @@ __all__ = [
     "check_table",
     "check_weighted",
     "chosen_by",
+    "commands_by_selection",
     "compare_header",
     "convert_metadata",
     "database_relatives",

@@ -2,15 +2,19 @@
 
 import importlib
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from discreet.accounting.guarantee import exact_delta, exact_epsilon
 from discreet.data.engine import Table
 from discreet.data.metadata import Metadata
 from discreet.data.public_records import PublicRecords
-from discreet.errors import InvalidParameterError
+from discreet.errors import DiscreetError, InvalidParameterError
 from discreet.methods.base.method import Method, Progress
+from discreet.parameters.public_moments import PublicMoments
 from discreet.simulation.stated import named
+from discreet.workflow.chance import chance_before, false_column_words
+from discreet.workflow.dry_runs import dry_run
 
 if TYPE_CHECKING:
     from discreet.simulation.choice import Choice
@@ -31,6 +35,7 @@ def auto_method(
     supposed: Mapping[str, Any] | None = None,
     private: Table | None = None,
     charged: bool = True,
+    public_moments: PublicMoments | None = None,
 ) -> tuple[Method, dict[str, Any]]:
     """Return the method with its tuning, and how it was chosen.
 
@@ -48,35 +53,49 @@ def auto_method(
     if stated.get("like") is not None:
         stated["like"] = _public(stated["like"], metadata, private, charged)
     question = (target, None if candidates is None else tuple(candidates), epsilon, delta, n_rows)
-    choice = _choice(metadata, question, stated, progress)
+    choice = _choice(metadata, question, stated, progress, public_moments)
+    method: Method = choice.rival.at(epsilon)
     chosen = {
         "by": "plan",
         "selection": choice.rival.name,
         "among": choice.n_rivals,
         "expected_overlap": round(choice.overlap, 3),
         "expected_right": round(choice.right, 3),
-        "reason": choice.reason,
+        "reason": choice.reason + _false_columns(method, metadata, target, candidates),
         **({"supposed": choice.supposed} if choice.supposed else {}),
     }
-    method: Method = choice.rival.at(epsilon)
     return method, chosen
 
 
+def _false_columns(method: Method, metadata: Metadata, target: str, candidates: Sequence[str] | None) -> str:
+    """How often the chosen selection names a column where none matters, in words; of moments a release tells it."""
+    with suppress(DiscreetError):
+        if method.name != "moments":
+            chance = chance_before(dry_run(method, metadata, target, candidates))
+            words = false_column_words(None if chance is None else chance.chance_by_noise)
+            return f"; {words}" if words else ""
+    return ""
+
+
 def _choice(
-    metadata: Metadata, question: tuple[Any, ...], stated: dict[str, Any], progress: Progress | None
+    metadata: Metadata,
+    question: tuple[Any, ...],
+    stated: dict[str, Any],
+    progress: Progress | None,
+    known: PublicMoments | None,
 ) -> "Choice":
     """The plan's choice; once for the same public facts, as long as the process lives."""
     home = importlib.import_module("discreet.simulation.choice")  # loads scipy, which no other command waits for
     records = stated.get("like")
     if records is not None and records.file_sha256 is None:  # whether a frame is the same nobody can tell
-        choice: Choice = home.best_selection(metadata, *question, progress, stated)
+        choice: Choice = home.best_selection(metadata, *question, progress, stated, known)
         return choice
     named = {**stated, "like": records.file_sha256} if records is not None else stated
-    key = repr((metadata.sha256, question, named))
+    key = repr((metadata.sha256, question, named, known))
     if key not in _KNOWN:
         if len(_KNOWN) >= MOST_KNOWN:
             _KNOWN.clear()
-        _KNOWN[key] = home.best_selection(metadata, *question, progress, stated)
+        _KNOWN[key] = home.best_selection(metadata, *question, progress, stated, known)
     return _KNOWN[key]
 
 

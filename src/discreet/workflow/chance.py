@@ -9,6 +9,7 @@ from discreet.errors import DiscreetError
 from discreet.methods.base.method import Outcome
 from discreet.methods.registry import CHOOSING
 from discreet.release import ChanceRecord, Release, StepRecord
+from discreet.report.chance_words import frequency
 from discreet.workflow.dry_runs import DryRun
 
 if TYPE_CHECKING:  # it needs scipy, which a request that selects nothing must not wait for
@@ -69,6 +70,11 @@ def chance_of_derived(parent: Release, selected: Sequence[str], inference: str |
     from discreet.simulation.no_effect import of_moments  # as above
 
     return of_moments(parent.moments, selected, parent.noise.noise, inference)
+
+
+def false_column_words(chance: float | None) -> str:
+    """Return how often a selection names a column where none matters, as a clause; empty where that is not known."""
+    return "" if chance is None else f"of tables where no column matters {frequency(chance)} would give one, too"
 
 
 def epsilon_needed(dry_run: DryRun) -> float | None:

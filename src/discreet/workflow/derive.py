@@ -148,7 +148,7 @@ def selection_of(release: Release) -> tuple[str, tuple[str, ...]]:
     if not release.private:
         raise PolicyError(
             "Columns must come from a private release, but this one gives no guarantee: what it selected may tell of "
-            "single rows. Select anew from a table that was opened, or name columns that are known beforehand."
+            "single rows. Select again from a table that was opened, or name columns that are known beforehand."
         )
     return str(release.request.get("target", "")), release.selected
 

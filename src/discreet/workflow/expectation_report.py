@@ -11,6 +11,7 @@ from discreet.accounting.zcdp import rho_of
 from discreet.errors import DiscreetError, InvalidParameterError
 from discreet.methods.registry import method_of
 from discreet.report import pictures, study_pictures
+from discreet.report.explorer import Explorer, explored
 from discreet.report.price import price
 from discreet.report.studies import Heading, StudyTable, study_page, tabulated
 from discreet.report.study import Column, Findings, Picture, Row, Study
@@ -38,10 +39,11 @@ def expectation_page(
     supposed: Sequence[str],
     notes: Sequence[str],
     advice: Sequence[str] = (),
+    commands: Mapping[str, str] | None = None,
 ) -> str:
     """Return a plan as one page that needs nothing else.
 
-    HTML: pictures with a table under each, from public facts alone.
+    HTML: pictures with a table under each, from public facts alone; sliders where there are commands by selection.
     """
     at = question.middle
     if question.goal is not None:
@@ -77,7 +79,26 @@ def expectation_page(
     )
     turned = {findings.study.name: _by_epsilon(findings) for findings in shown if findings.study.name in MEASURES}
     recommended = [_text("recommended", "What is recommended", advice)] if advice else []
-    return study_page([*recommended, *shown, _text("notes", "What the figures mean", notes)], drawn, heading, turned)
+    texts = [*recommended, *shown, _text("notes", "What the figures mean", notes)]
+    return study_page(texts, drawn, heading, turned, _explorer(question, expectation, commands or {}))
+
+
+def _explorer(question: Question, expectation: Expectation, commands: Mapping[str, str]) -> Explorer | None:
+    """Sliders over what was simulated; none for a goal, whose figures are epsilons, or where there is no choice."""
+    explorer = explored(expectation.rows, _supposed_words(expectation), commands) if commands else None
+    return explorer if explorer is not None and explorer.sliders and question.goal is None else None
+
+
+def _supposed_words(expectation: Expectation) -> dict[str, str]:
+    """What each scenario supposes, in few words."""
+    listed = expectation.supposed["scenarios"]
+    return {
+        each["scenario"]: f"columns explain {number(each['r_squared'], 2)} of the variance, correlation "
+        f"{number(each['correlation'], 2)}"
+        if each["r_squared"] is not None and each["correlation"] is not None
+        else str(each["scenario"])
+        for each in listed
+    }
 
 
 def accuracy_picture(expectation: Expectation) -> str:
@@ -87,7 +108,7 @@ def accuracy_picture(expectation: Expectation) -> str:
     """
     study = next((findings for findings in _accuracy(expectation) if findings is not None), None)
     if study is None:
-        raise InvalidParameterError("A curve must have several epsilons, but one was asked. Ask for more.")
+        raise InvalidParameterError("A curve must have several epsilons, but one was given. Give more.")
     drawn = study_pictures.draw(study.study.pictures[0], study.rows, [way.name for way in study.study.columns])
     return drawn.replace(">", '><rect width="100%" height="100%" fill="#ffffff"/>', 1)
 

@@ -1,6 +1,5 @@
 """A plan's figures, in stages: few tables for all selections, many for those that do best, unkind tables for these."""
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
 from typing import Any
@@ -17,8 +16,6 @@ from discreet.workflow.expectation import Choice, Expectation, Question
 from discreet.workflow.recommendation import recommended, requests, shortlist
 
 Row = dict[str, Any]
-
-SHARES = ("right", "overlap", "explained")
 
 FIRST_TABLES = 16
 """For each selection, before anything is shown."""
@@ -205,7 +202,7 @@ class Stages:
         unlucky = list[Row]()
         for unkind in unkind_scenarios(scenario):
             rows = self._figures(unkind, rivals, epsilons, question.n_tables or UNKIND_TABLES)
-            unlucky += [{**_lowered(row), "kind": unkind.unkindness.name} for row in rows]
+            unlucky += [{**row, "kind": unkind.unkindness.name} for row in rows]
         yield replace(answer, unlucky=tuple(unlucky), is_final=True)
 
     def _figures(
@@ -226,15 +223,6 @@ class Stages:
         }
         place = min(range(len(self._groups[0])), key=lambda at: list(totals.values())[at])
         return self._groups[0][place]
-
-
-def _lowered(row: Row) -> Row:
-    """Figures less two standard errors, so that chance does not make unkind tables seem kind; none is below 0.
-
-    Shares in [0, 1] have a variance of at most m (1 - m).
-    """
-    spread = {measure: math.sqrt(max(row[measure] * (1.0 - row[measure]), 0.0) / row["n_draws"]) for measure in SHARES}
-    return row | {measure: max(row[measure] - 2.0 * spread[measure], 0.0) for measure in SHARES}
 
 
 def scenario_names(scenarios: Sequence[Scenario]) -> list[str]:

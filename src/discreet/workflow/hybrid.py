@@ -86,7 +86,7 @@ def weighted_records(release: Release, metadata: Metadata, public: PublicRecords
         )
     if not release.private:
         raise PolicyError(
-            "Weights must come from a private release, but this one gives no guarantee. Estimate anew, from a table "
+            "Weights must come from a private release, but this one gives no guarantee. Estimate again, from a table "
             "that was opened, and without as_published."
         )
     candidates = release.request.get("candidates")

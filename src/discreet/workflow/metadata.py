@@ -1,24 +1,45 @@
 """Metadata checked, and converted between formats."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from discreet.data.formats.convert import read_any, to_csvw, to_smartnoise
 from discreet.data.lint import Finding, lint
 from discreet.data.metadata import Metadata
-from discreet.data.yaml_text import yaml_text
+from discreet.data.metadata_problems import InvalidMetadataError, Problem
+from discreet.data.yaml_text import lines_of, yaml_text
 from discreet.errors import InvalidParameterError
+from discreet.files import read_text
 
 
-def check_metadata(path: str | Path) -> tuple[Metadata, Sequence[Finding]]:
-    """Read metadata and list what is missing or looks wrong.
+def check_metadata(path: str | Path) -> tuple[Metadata | None, Sequence[Finding]]:
+    """Read metadata and list what is missing or looks wrong, with the lines of the file.
 
-    The metadata and the findings; an error among them keeps a column from being used.
+    The metadata and the findings; an error among them keeps a column from being used. None where the schema is not
+    followed: then the findings are all that keeps it from being so.
     """
-    converted = read_any(path)
-    return converted.metadata, [*converted.findings, *lint(converted.metadata)]
+    try:
+        converted = read_any(path)
+    except InvalidMetadataError as error:
+        lines = lines_of(read_text(path, "metadata"))
+        findings = [_finding(problem, lines) for problem in error.problems]
+        return None, sorted(findings, key=lambda finding: finding.line or 0)
+    places = {".".join(keys): line for keys, line in lines_of(read_text(path, "metadata")).items()}
+    findings = [*converted.findings, *lint(converted.metadata)]
+    return converted.metadata, [replace(each, line=places.get(each.place)) for each in findings]
+
+
+def _finding(problem: Problem, lines: Mapping[tuple[str, ...], int]) -> Finding:
+    """A problem as a finding, at the line of the nearest key that is there."""
+    path = problem.path
+    while path and path not in lines:
+        path = path[:-1]
+    return Finding(
+        "error", problem.place, problem.message + ("" if problem.message.endswith("?") else "."), lines.get(path)
+    )
 
 
 def derived_columns(metadata: Metadata) -> dict[str, dict[str, Any]]:

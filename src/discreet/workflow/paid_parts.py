@@ -352,10 +352,10 @@ def pay_as_you_go(
 def _check(method: NoisyMoments, table: Table, target: str, candidates: Sequence[str] | None) -> None:
     """Refuse what cannot be bought in parts, before anything is charged."""
     design = method.sums(table.metadata, target, candidates).design
-    if method.design_moments or sides_of(table.metadata, design.columns):
+    if method.design_moments or method.public_moments is not None or sides_of(table.metadata, design.columns):
         raise InvalidParameterError(
-            "Parts must be of the same sums, but bounds of columns are private or design_moments are declared. "
-            "Declare the bounds, and leave design_moments out."
+            "Parts must be of the same sums, but bounds of columns are private, or moments of columns are declared. "
+            "Declare the bounds, and leave design_moments and public_moments out."
         )
 
 

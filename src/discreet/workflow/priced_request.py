@@ -139,6 +139,7 @@ class PricedRequest(DryRun):
                 discreet=_version(),
                 python=platform.python_version(),
                 dataset=self.metadata.dataset,
+                description=self.metadata.description,
                 metadata_sha256=self.metadata.sha256,
                 request_sha256=self.digest,
                 data=self.name,

@@ -6,7 +6,9 @@ import shlex
 from collections.abc import Sequence
 from typing import Any
 
-from discreet.workflow.expectation import Expectation, Question, Recommendation
+from discreet.report.explorer import EPSILON_MARK
+from discreet.workflow.chance import false_column_words
+from discreet.workflow.expectation import Choice, Expectation, Question, Recommendation
 
 MOST_REFINED = 3
 """Selections beside the request at hand that get many tables."""
@@ -48,13 +50,20 @@ def recommended(question: Question, answer: Expectation) -> Recommendation | Non
 def recommended_command(question: Question, answer: Expectation, start: Sequence[str]) -> str:
     """Return the command that asks for what is recommended, ready to paste; `start` says of which table."""
     chosen = answer.recommended
-    if chosen is None:
-        return ""
-    choice = answer.choice(chosen.rival)
+    return "" if chosen is None else _command(question, answer.choice(chosen.rival), start, f"{chosen.epsilon:g}")
+
+
+def commands_by_selection(question: Question, answer: Expectation, start: Sequence[str]) -> dict[str, str]:
+    """Return the command of each selection that may be recommended, with a mark for the epsilon."""
+    names = _eligible(question, answer)
+    return {name: _command(question, answer.choice(name), start, EPSILON_MARK) for name in names}
+
+
+def _command(question: Question, choice: Choice, start: Sequence[str], epsilon: str) -> str:
     words = [*start, "--target", question.target]
     if question.candidates is not None:
         words += ["--candidates", ",".join(question.candidates)]
-    words += ["--method", choice.method, "--epsilon", f"{chosen.epsilon:g}"]
+    words += ["--method", choice.method, "--epsilon", epsilon]
     for name, value in choice.parameters.items():
         words += ["--set", f"{name}={_written(value)}"]
     return shlex.join(words)
@@ -71,9 +80,18 @@ def recommended_sentences(expectation: Expectation) -> list[str]:
         chosen.reason,
         f"Likely: {_chances(figures)}, within {2.0 * figures['error']:.2f}.",
     ]
+    chance = expectation.choice(chosen.rival).chance
+    words = false_column_words(None if chance is None else chance.get("chance_by_noise"))
+    if words:
+        sentences.append(f"{words[0].upper()}{words[1:]}.")
     worst = expectation.worst(chosen.rival, chosen.epsilon, "overlap")
     if worst is not None:
         sentences.append(f"If you are unlucky: {_chances(worst)}, with {worst['kind']}.")
+        rows = [row for row in expectation.unlucky if row["kind"] != worst["kind"]]
+        own = [row for row in rows if (row["rival"], row["epsilon"]) == (chosen.rival, chosen.epsilon)]
+        if own:
+            overlaps = ", ".join(f"{row['overlap']:.2f} with {row['kind']}" for row in own)
+            sentences.append(f"Overlap of other kinds: {overlaps}.")
     half = [row for row in expectation.fewer if (row["rival"], row["epsilon"]) == (chosen.rival, chosen.epsilon)]
     return [*sentences, *(f"With half the people: {_chances(row)}." for row in half)]
 

@@ -13,7 +13,7 @@ from discreet.errors import BudgetError, ComputationFailedError, ConflictError, 
 from discreet.ledger import Account, Ledger, Reservation
 from discreet.mechanisms.rng import Source
 from discreet.methods.base.method import Method, Outcome, Preparation, Progress
-from discreet.release import Release
+from discreet.release import READ, Release
 from discreet.workflow.delivery import AT_ONCE, Delivery, Step
 from discreet.workflow.dry_runs import DryRun, candidates_asked
 from discreet.workflow.priced_request import PricedRequest, price
@@ -105,7 +105,7 @@ def answer(
         target,
         candidates_asked(method, table, target, candidates),
         name=table.name,
-        locator=table.locator,
+        locator=table.locator if table.rows_origin == READ else None,  # a copy of rows in memory is never the same
         rows_origin=table.rows_origin,
         is_system=is_system,
         chosen=chosen,
@@ -267,7 +267,7 @@ def fulfil(
     if not reservation.covers(priced.promised, priced.prepared.event):
         raise ConflictError(
             "A computation must cost no more than what was reserved for it, but this one does: the request or the "
-            "version of Discreet is another one than when it was charged. Make it anew."
+            "version of Discreet changed after the charge. Make the request again."
         )
     try:
         with _uninterrupted():

@@ -52,7 +52,8 @@ def new_metadata(
         confirm(doubt)
     stem = "".join(c if c.isascii() and (c.isalnum() or c in "._-") else "-" for c in _stem(opened)).strip("-._")
     stated_facts = {key: value for key, value in facts.items() if value is not None}
-    return skeleton(opened.header(), dataset=dataset or stem or "my-data", **stated_facts)
+    typed = not isinstance(opened, CsvTable)
+    return skeleton(opened.header(), dataset=dataset or stem or "my-data", typed=typed, **stated_facts)
 
 
 def compare_header(

@@ -49,7 +49,7 @@ def test_a_broken_file(text):
     """A file that is none says how to mend it."""
     path = save(LOGIN)
     path.write_text(text)
-    with pytest.raises(InvalidParameterError, match="Log in anew"):
+    with pytest.raises(InvalidParameterError, match="Log in again"):
         load()
 
 

@@ -81,8 +81,8 @@ REFUSED = {
     "constant by its columns": ({"derived": "0 * age"}, "'new': lower must be less than upper"),
     "giant": ({"derived": "age" + " + age" * 100}, "at most 500 characters"),
     "private bounds": ({"derived": "age", "bounds": "private"}, "cannot be private"),
-    "a category": ({"type": "category", "derived": "age"}, "Extra inputs"),
-    "no text": ({"derived": 7}, "valid string"),
+    "a category": ({"type": "category", "derived": "age"}, "no known key of a column of type category"),
+    "no text": ({"derived": 7}, "must be a text"),
 }
 
 

@@ -160,7 +160,7 @@ def test_metadata_must_be_a_mapping(value: Any) -> None:
 
 def test_several_problems_are_counted() -> None:
     """The first problem is named and the number of the others told."""
-    with pytest.raises(MetadataError, match=r"\(1 more problems\)"):
+    with pytest.raises(MetadataError, match=r"\(1 more problem\)"):
         Metadata.from_value(STUDY | {"unit": "", "dataset": ""})
 
 

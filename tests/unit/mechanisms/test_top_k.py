@@ -104,11 +104,24 @@ def test_one_shot_in_blocks_is_one_shot(monkeypatch):
     assert agrees(lambda: one_shot(SCORES, 2, 3.0, 1.0, rng), law)
 
 
-@pytest.mark.parametrize("noise", ["exponential", "gumbel"])
-def test_peeling_follows_its_law(noise):
-    """Frequencies agree with the law of selections one after the other; Gumbel noise is drawn in one shot."""
-    rng, law = Source.seeded(23), peeling_law(SCORES, 2, 3.0, 1.0, noise)
-    assert agrees(lambda: peeling(SCORES, 2, 3.0, 1.0, rng, noise), law)
+def test_gumbel_peeling_follows_its_law():
+    """Frequencies agree with the law of selections one after the other, though drawn in one shot."""
+    rng, law = Source.seeded(23), peeling_law(SCORES, 2, 3.0, 1.0, "gumbel")
+    assert agrees(lambda: peeling(SCORES, 2, 3.0, 1.0, rng, "gumbel"), law)
+
+
+@pytest.mark.parametrize("scores", [SCORES, np.array([4, 9, 4, 4, 9, 0], dtype=np.int64)])
+def test_peeling_follows_its_law(road, scores):
+    """Frequencies agree with the law of selections one after the other, ties included, by each road."""
+    rng, law = Source.seeded(23), peeling_law(scores, 3, 3.0, 1.0, "exponential")
+    assert agrees(lambda: peeling(scores, 3, 3.0, 1.0, rng), law, SAMPLE_SIZES[road])
+
+
+def test_one_peel_more_than_said_is_flagged(monkeypatch):
+    """Control: rounds that each have the whole epsilon do not follow the law."""
+    monkeypatch.setattr(top_k, "SMALL", 0)
+    rng, law = Source.seeded(23), peeling_law(SCORES, 3, 3.0, 1.0, "exponential")
+    assert not agrees(lambda: top_k._peeled_by_race(SCORES, 3, Fraction(3, 2), rng), law)
 
 
 def test_sizes_of_classes_sum_to_all_sets():
@@ -201,6 +214,7 @@ def test_extremes_of_the_random_words_are_survived(road):
         found = canonical_lipschitz(SCORES, 3, 1.0, 1.0, Stuck(np.uint64(first)))
         assert len(set(found.tolist())) == 3
         assert one_shot(SCORES, 3, 1.0, 1.0, Stuck(np.uint64(first))).size == 3
+        assert peeling(SCORES, 3, 1.0, 1.0, Stuck(np.uint64(first))).size == 3
 
 
 def test_every_set_of_a_class_is_drawn(road):
@@ -236,7 +250,19 @@ def test_no_score_is_too_large_to_be_drawn(road, scores, sensitivity, gamma):
     """Differences beyond the floats and slopes beneath them end in a set of the size asked, whatever the scores."""
     rng = Source.seeded(47)
     assert canonical_lipschitz(scores, 2, 0.1, sensitivity, rng, gamma).size == 2
+    assert peeling(scores, 2, 0.1, sensitivity, rng).size == 2
     assert one_shot(scores, 2, 0.1, sensitivity, rng).size == 2
+
+
+def test_peeling_draws_one_law_by_both_roads(monkeypatch):
+    """Of 500 scores the worst one taken has the same distribution, drawn for each score and by blocks."""
+    scores, rng, worst = np.round(np.sin(np.arange(500.0)) * 8), Source.seeded(61), {}
+    for small in (0, 20_000):
+        monkeypatch.setattr(top_k, "SMALL", small)
+        worst[small] = np.sort([scores[peeling(scores, 5, 8.0, 1.0, rng)].min() for _ in range(TAILS)])
+    both = np.sort(np.concatenate(list(worst.values())))
+    ways = [np.searchsorted(part, both, side="right") / len(part) for part in worst.values()]
+    assert np.abs(ways[0] - ways[1]).max() < 4.2 * math.sqrt(1 / TAILS)  # two-sided Smirnov, as above
 
 
 def test_scores_far_apart_on_a_scale_that_is_larger_are_equal():

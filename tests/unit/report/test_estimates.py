@@ -40,7 +40,7 @@ def test_ratios_are_the_estimates_exponentials(family, word):
     [
         (3.1, (1.25, None), "above 1.2", "above 3.5"),
         (-2.2, (None, -0.75), "below -0.8", "below 0.47"),
-        (0.4, (None, None), "nothing can be told", "nothing can be told"),
+        (0.4, (None, None), "uninformative", "uninformative"),
         (30.0, (20.0, None), "above 20", "over a million"),
         (0.0, (-20.0, None), "above -20", "from under 0.000001"),
         (-30.0, (None, -20.0), "below -20", "under 0.000001"),

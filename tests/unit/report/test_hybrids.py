@@ -17,11 +17,18 @@ from discreet.report.words import visible
 TOLD = [
     ("hybrid", ["A logistic regression of mdvis on lncoins, age and site, from weighted public records"]),
     ("hybrid", ["How does mdvis, among the private rows, differ with each of the columns", "every one of the counts"]),
-    ("hybrid", ["each person of the private table", "Whoever is in both tables is protected in the private one alone"]),
-    ("hybrid", ["nearest of 10 points of survey_2011.parquet", "as they are wherever they have a weight"]),
-    ("hybrid", ["amount to 8 points of equal weight", "lies on 40.0% of the 10 points", "the heaviest one has 18.2%"]),
-    ("hybrid", ["simulated on the public records alone", "0.0406", "what the private table says of one person"]),
-    ("hybrid of few", ["A Huber regression of mdvis", "rows far off counting less"]),
+    ("hybrid", ["each person of the private table", "Whoever is in both tables is protected only as a private row"]),
+    ("hybrid", ["nearest of 10 points of survey_2011.parquet", "those with a weight are published as they are"]),
+    (
+        "hybrid",
+        [
+            "correspond to 8 points of equal weight",
+            "40.0% of the 10 points have half of the weight",
+            "the heaviest one has 18.2%",
+        ],
+    ),
+    ("hybrid", ["simulated on the public records alone", "0.0406", "what the private table says about one person"]),
+    ("hybrid of few", ["A Huber regression of mdvis", "outlying rows have less weight"]),
     (
         "hybrid quantile",
         ["The 0.9 quantile of mdvis, from weighted", "What is the 0.9 quantile of mdvis among the private"],
@@ -29,13 +36,23 @@ TOLD = [
     ("hybrid quantile", ["12.25", "-6.12", "Columns"]),
     ("hybrid mean", ["The mean of mdvis", "the average of mdvis over the rows"]),
     ("hybrid poisson", ["rate ratio", "each household of the private table"]),
-    ("margins", ["4 sums were taken", "weights that bring their own sums near to these", "every one of the sums"]),
-    ("choice", ["best, after noise, of 6 estimates", "Chosen was: 10 points, ridge 0", "over 6 estimates", "13.25"]),
+    (
+        "margins",
+        [
+            "4 sums over the private rows were computed",
+            "weights that bring their own sums close to these",
+            "every one of the sums",
+        ],
+    ),
+    (
+        "choice",
+        ["best, after noise, of 6 estimates", "The chosen estimate: 10 points, ridge 0", "over 6 estimates", "13.25"],
+    ),
     ("choice", ["rows predicted as wrongly as can be", "choice of the estimate", "had a public head start"]),
-    ("choice", ["3 of the points have no weight", "The choice between estimates was left out of it"]),
-    ("choice of nothing", ["The choice fell on no effect at all"]),
+    ("choice", ["3 of the points have no weight", "It does not include the choice between estimates"]),
+    ("choice of nothing", ["No effect at all was chosen"]),
     ("choice of public", ["from public records alone", "the private rows gave them no weights"]),
-    ("choice of grid", ["The choice fell on a histogram", "from a noisy histogram"]),
+    ("choice of grid", ["A histogram was chosen", "from a noisy histogram"]),
     ("published", ["Nobody in the private table is protected either", "This noise is no protection", "1510 points"]),
     ("own", ["minimum of the contrast <b>trimmed</b> | *mean* of mdvis", "theta[2]", "1000000", "2000000"]),
     ("histogram", ["from a noisy histogram", "the 150 cells of a public grid", "laid over the declared ranges"]),
@@ -69,7 +86,15 @@ def test_each_kind_says_what_it_rests_on(samples, name, parts, format):
 def test_nothing_is_said_of_selections_models_or_intervals(samples, name, audience, format):
     """There are none, and a delta would not make them."""
     text = said(samples[name], format, audience).casefold()
-    for part in ("selected", "95%", "over 6 models", "without a delta", "a model ahead", "for intervals, ask", " nan"):
+    for part in (
+        "selected",
+        "95%",
+        "over 6 models",
+        "without a delta",
+        "a model ahead",
+        "for intervals, request",
+        " nan",
+    ):
         assert part not in text, part
     assert text.count("no intervals") >= 1
 
@@ -87,7 +112,7 @@ def test_what_is_published_is_not_private(samples, format):
     """No promise is made to rows of either table, and no head start is told of."""
     text = said(samples["published"], format, "analyst")
     assert "not private" in text.casefold()[:400]
-    for part in ("Protected is each", "Whoever sees", "head start", "made from that for free"):
+    for part in ("of the private table is protected", "anybody's beliefs", "head start", "computed from that for free"):
         assert part not in text
 
 
@@ -111,7 +136,7 @@ def test_the_analyst_reads_the_digest_and_what_to_do_with_weights(samples):
     """The points' digest, and that standard errors of other software are too small."""
     text = said(samples["hybrid"], "markdown", "analyst")
     assert text.count("ba" * 32) == 2
-    assert "leave the noise out, and are too small" in text
+    assert "ignore the noise and are too small" in text
 
 
 @pytest.mark.parametrize("format", WORDS)
@@ -257,5 +282,5 @@ def test_a_table_without_public_estimates_has_no_column_for_them():
     assert "public alone" not in coefficient_table(alone)
     table = coefficient_table(make_hybrid(fit=fitted))
     assert "public alone: from the public records without weights, at no cost" in table
-    assert "interval" not in table.replace("no intervals: this method makes none", "")
+    assert "interval" not in table.replace("no intervals: this method gives none", "")
     assert all(math.isfinite(float(row.split()[-1])) for row in table.split("\n")[2:7])

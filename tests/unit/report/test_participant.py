@@ -22,7 +22,7 @@ def test_it_says_what_a_participant_asks(samples, format):
         "Results about the people in rand-hie",
         "describe mdvis best?",
         "lncoins and site",
-        "Suppose your data had been exchanged for others",
+        "Suppose your data had been replaced by other data",
         "no result is more than 2.72 times as likely",
         "2.68%",
         "73.2%",
@@ -39,7 +39,7 @@ def test_it_says_what_a_participant_asks(samples, format):
 def test_contact_is_named_and_escaped(samples, format, audience):
     """Whom to ask stands in every report, and is text in every format."""
     report = render(samples["with ledger"], format, audience, "<b>Ada</b>, room 12")
-    assert "room 12. So that they find this release" in plain(report)
+    assert "room 12. To identify this release" in plain(report)
     assert ("<b>Ada</b>" in report) == (format == "text")
 
 

@@ -43,7 +43,7 @@ def test_every_format_tells_how_many_and_names_what_was_chosen(format, audience,
     """The number of candidates, the selected ones, no model."""
     text = told(screening(noise), format, audience)
     assert "2 of 22283 candidate columns were selected for mdvis" in text
-    assert "each taken by itself" in text
+    assert "each by itself" in text
     assert "lncoins" in text
     assert "one at a time" in text
     assert "models" not in text.replace("whether models have a constant term", "")

@@ -151,7 +151,7 @@ def test_a_private_release_says_all_it_must(samples, format, audience):
         "taken together, describe mdvis best?",
         "penalized constrained least squares",
         "rand-hie",
-        "Whoever sees this release, and whatever else they know",
+        "can change anybody's beliefs only to a limit",
         "no result is more than 2.72 times as likely",
         "that differ only in the row of one person",
         "2.68%",
@@ -161,7 +161,7 @@ def test_a_private_release_says_all_it_must(samples, format, audience):
         "code book",
         "that this request was made, and when",
         "No scores, p-values or coefficients",
-        "running again could select others",
+        "another draw could select other columns",
         "have spent epsilon 1.5 of the 3 allowed for its lifetime; 1.5 is left",
         "discreet 0.1.0, Python 3.11.7",
     ]
@@ -204,7 +204,7 @@ def test_the_analyst_reads_more(samples, format):
         ("none selected", ["No column was selected for mdvis, out of 5 candidate columns"]),
         ("one candidate", ["1 of 1 candidate column was selected for mdvis: age"]),
         ("fifty candidates", ["12 of 50 candidate columns were selected for mdvis", "x0"]),
-        ("without ledger", ["not charged to a ledger", "nobody kept count"]),
+        ("without ledger", ["not charged to a ledger", "were not counted"]),
         (
             "add or remove",
             ["without them, nor the other way round", "of which one lacks the row of one person", "88.1%"],
@@ -213,14 +213,18 @@ def test_the_analyst_reads_more(samples, format):
             "five rows",
             ["the rows, at most 5, of one person", "up to 5 rows, and the promise covers them all"],
         ),
-        ("rows", ["What is protected is one row, not one person", "With three it is 3", "95.3%"]),
-        ("no id", ["Unless a column told whose each row is, this was not enforced"]),
-        ("with delta", ["2.25e-06", "0.3 of the 1 allowed", "1.11 times"]),
+        ("rows", ["The promise protects one row, not one person", "With three it is 3", "95.3%"]),
+        ("no id", ["of each row this was not enforced"]),
+        ("with delta", ["0.00000225", "0.3 of the 1 allowed", "1.11 times"]),
         (
             "ledger in rho",
-            ["have spent rho 0.25 of the 0.375 allowed", "0.125 is left", "cap stands for epsilon 3 at delta 1e-06"],
+            [
+                "have spent rho 0.25 of the 0.375 allowed",
+                "0.125 is left",
+                "cap corresponds to epsilon 3 at delta 0.000001",
+            ],
         ),
-        ("forced", ["1 of 1 candidate column was selected", "By request, age stood in every model"]),
+        ("forced", ["1 of 1 candidate column was selected", "By request, age was in every model"]),
         ("weak", ["This promise is weak", ">99.9%"]),
     ],
 )
@@ -255,7 +259,7 @@ def test_what_is_not_private_says_so_first(samples, name, format):
     text = said(samples[name], format)
     assert text.casefold().index("not private") < text.index("2 of 5 candidate")
     assert "must not leave" in text.casefold()
-    for part in ("Whoever sees", "P[M(D)", "73.2%", "Worst case", "ε = 1"):
+    for part in ("anybody's beliefs", "P[M(D)", "73.2%", "Worst case", "ε = 1"):
         assert part not in text
 
 

@@ -78,7 +78,7 @@ def test_titles_are_those_of_the_page(samples):
 def test_marks_in_names_are_text(samples):
     """The unit's name is in a note as it was, and in the document as text alone."""
     odds = pictures_of(samples["hostile"])["odds"]
-    assert "about one <b>row</b>;" in odds.note
+    assert "about one <b>row</b> that" in odds.note
     assert "<b>" not in odds.svg
 
 

@@ -36,11 +36,11 @@ def test_an_empty_interval_is_marked(samples):
     """With an asterisk and what it means; so is one that is open to a side."""
     table = coefficient_table(samples["fit says nothing"])
     assert "female *" in table
-    assert "*: nothing can be told, for the noise" in table
+    assert "*: uninformative, because of the noise" in table
     assert "*" not in coefficient_table(samples["linear"])
     opened = coefficient_table(samples["open ends"])
-    assert "above: no upper limit can be told\nbelow: no lower limit can be told\n*" in opened
-    assert "can be told" not in coefficient_table(samples["linear"])
+    assert "above: no upper limit is known\nbelow: no lower limit is known\n*" in opened
+    assert "is known" not in coefficient_table(samples["linear"])
 
 
 def test_a_method_without_intervals_shows_estimates_alone(samples):
@@ -48,7 +48,7 @@ def test_a_method_without_intervals_shows_estimates_alone(samples):
     rows = coefficient_table(samples["no intervals"], 80).split("\n")
     assert rows[0].split() == ["estimate", "odds", "ratio"]
     assert rows[4].split() == ["age", "0.0131", "1.0132"]
-    assert rows[-1] == "no intervals: the version that made this release made them only with a delta"
+    assert rows[-1] == "no intervals: the version that made this release gave them only with a delta"
     assert "*" not in "".join(rows)
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from discreet import errors
 from discreet_service import clock
+from discreet_service.access import limits as limits_module
 from discreet_service.access.digests import hash_password, keyed_digest, same_secret, verify_password
 from discreet_service.access.limits import RateLimits
 from discreet_service.cli import serve
@@ -85,6 +86,21 @@ def test_calls_a_minute_are_counted_for_each_caller():
     with pytest.raises(errors.TooManyRequestsError):
         limits.check("one")
     limits.check("other")
+
+
+def test_calls_of_more_than_a_minute_ago_do_not_count(monkeypatch):
+    """A minute later one may call again, and callers who do not are forgotten."""
+    at = [1000.0]
+    monkeypatch.setattr(limits_module.time, "monotonic", lambda: at[0])
+    limits = RateLimits(2)
+    for caller, later_s in (("one", 0.0), ("one", 59.0), ("other", 0.5), ("one", 1.0)):
+        at[0] += later_s
+        limits.check(caller)
+    with pytest.raises(errors.TooManyRequestsError):
+        limits.check("one")
+    at[0] += 61.0
+    limits.check("one")
+    assert set(limits._times) == {"one"}
 
 
 def test_each_error_has_a_status_of_its_kind():

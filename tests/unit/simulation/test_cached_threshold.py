@@ -10,11 +10,11 @@ from discreet.simulation.cached_threshold import GridThreshold
 BOX = {"type": "real", "lower": -1, "upper": 1, "source": "test"}
 
 
-def prepared(n_rows=None, **parameters):
+def prepared(n_rows=None, method="sis", **parameters):
     relation = {"neighboring": "replace_one", "n_rows": n_rows} if n_rows else {"neighboring": "add_or_remove_one"}
     columns = {f"x{j}": BOX for j in range(4)} | {"y": BOX}
     public = dc.Metadata.from_value({"dataset": "toy", "unit": "person", "columns": columns, **relation})
-    return method_of("sis", epsilon=1.0, **parameters).prepare(public, "y", ["x0", "x1", "x2", "x3"])
+    return method_of(method, epsilon=1.0, **parameters).prepare(public, "y", ["x0", "x1", "x2", "x3"])
 
 
 def test_the_threshold_is_that_of_a_release_within_half_a_percent():
@@ -33,3 +33,13 @@ def test_other_screenings_stay_as_they_are(facts):
     """A number of columns has no threshold, and where rows are public it is computed once."""
     own = prepared(**facts)
     assert cached_preparation(own) is own
+
+
+def test_decorrelated_scores_have_the_threshold_of_a_grid():
+    """Its variance is noisy whether or not rows are public; the request itself keeps the exact one."""
+    own = prepared(500, "decorrelated")
+    quick = cached_preparation(own)
+    assert isinstance(quick.choice, GridThreshold)
+    assert not isinstance(own.choice, GridThreshold)
+    for variance in (40.0, 777.7):
+        assert 0.999 <= quick.choice.threshold_at(variance) / own.choice.threshold_at(variance) <= 1.005

@@ -103,10 +103,10 @@ def test_masked_effects_are_found_by_comparing_subsets_alone():
 
 
 def test_the_choice_knows_masked_effects_where_they_are_supposed():
-    """Told that two columns matter it screens; told that they hide each other it compares subsets, and finds them."""
+    """Told that two columns matter it scores; told that they hide each other it compares subsets, and finds them."""
     public = metadata("replace_one", 1000)
     plain = best_selection(public, "y", epsilon=5.0, supposed={"n_true": 2})
-    assert plain.rival.method == "sis"
+    assert plain.rival.method not in SEARCHES
     supposed = {"effects": MASKED, "noise_sd": 0.3, "correlation": CORRELATION}
     told = best_selection(public, "y", epsilon=5.0, supposed=supposed)
     assert told.rival.method in SEARCHES
@@ -116,4 +116,4 @@ def test_the_choice_knows_masked_effects_where_they_are_supposed():
         for one in (told, plain)
     ]
     assert right[0] > 0.7
-    assert right[1] < 0.05
+    assert right[1] < 0.3

@@ -6,7 +6,7 @@ import pytest
 import discreet as dc
 from discreet.mechanisms.rng import Source
 from discreet.simulation.scenario import R_SQUARED
-from discreet.simulation.worlds import HARD, WORLDS, UnevenScenario, numbers, worlds
+from discreet.simulation.worlds import HARD, WORLDS, MixedScenario, UnevenScenario, numbers, worlds
 
 BOX = {"type": "real", "lower": 0, "upper": 10, "source": "test"}
 ROWS = 4000
@@ -30,7 +30,7 @@ def test_the_numbers_of_columns_lie_about_that_of_a_plan(n_columns, expected):
     """One more and one fewer, where there are as many; all kinds with each."""
     assert numbers(n_columns) == expected
     scenarios = listed(n_columns)
-    assert len(scenarios) == len(WORLDS) * len(expected) + 1
+    assert len(scenarios) == len(WORLDS) * len(expected) + len(HARD)
     assert {len(scenario.truth) for scenario in scenarios} == set(expected)
 
 
@@ -42,10 +42,10 @@ def test_a_stated_number_is_the_only_one():
 def test_each_kind_explains_what_it_says_and_fits_its_bounds():
     """Half of the variance, a tenth where effects are weak; the target's mean is where it should be, and rarely cut."""
     for place, scenario in enumerate(listed()):
-        world = WORLDS[place % len(WORLDS)] if place < 3 * len(WORLDS) else HARD
+        world = WORLDS[place % len(WORLDS)] if place < 3 * len(WORLDS) else HARD[place - 3 * len(WORLDS)]
         assert scenario.r_squared == pytest.approx(world.r_squared, abs=0.01)
         y = scenario.draw(Source.seeded(place))._arrow["y"].to_numpy()
-        if not world.uneven:
+        if world.kind is not UnevenScenario:
             assert y.mean() == pytest.approx(20.0 + 40.0 * world.place, abs=0.6)
         assert np.mean((y <= -20.0) | (y >= 60.0)) < 0.02
     assert {scenario.r_squared < R_SQUARED - 0.3 for scenario in listed()} == {True, False}
@@ -70,3 +70,12 @@ def test_uneven_columns_are_narrow_skewed_and_rarely_high():
     assert x["x1"].median() == pytest.approx(5.0, abs=0.4)
     assert x["x2"].median() == pytest.approx(1.25, abs=0.3)
     assert x["x3"].median() < 0.1
+
+
+def test_mixed_columns_are_measurements_in_wide_bounds_and_answers():
+    """In turns: a fifth of the bounds, below their middle; both ends, the upper one in three of ten rows."""
+    scenario = next(scenario for scenario in listed() if isinstance(scenario, MixedScenario))
+    x = scenario.draw(Source.seeded(3))._arrow.to_pandas()
+    assert x["x0"].between(2.0, 4.0).all()
+    assert set(x["x1"]) == {0.0, 10.0}
+    assert x["x1"].mean() == pytest.approx(3.0, abs=0.3)

@@ -52,7 +52,7 @@ def reproduce(
             result("\n".join(_lines(available)))
         return
     if data is not None and not data.is_dir():
-        raise InvalidParameterError(f"--data must be a folder with the public tables, but {data} is none.")
+        raise InvalidParameterError(f"--data must be a folder with the public tables, but {data} is not.")
     try:
         with progress(quiet) as show_progress:
             findings = reproduction.reproduce(names, data, out, repeats, processes, show_progress)

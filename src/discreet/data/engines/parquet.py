@@ -142,7 +142,9 @@ class ParquetTable(Table):
     def _read_header(self) -> list[tuple[str, str]]:
         first = self._parts[0]
         if any(len(set(part.schema.names)) < len(part.schema.names) for part in self._parts[1:]):
-            raise DataMismatchError("Each file of a table must have each column once, but one does not. Write it anew.")
+            raise DataMismatchError(
+                "Each file of a table must have each column once, but one does not. Write it again."
+            )
         if any(part.constants.keys() != first.constants.keys() for part in self._parts):
             raise DataMismatchError(
                 "The files of a table must lie in folders of the same columns, such as year=2024, but some do not. "
@@ -155,7 +157,7 @@ class ParquetTable(Table):
         except KeyError as error:
             raise DataMismatchError(
                 f"Every file of a table must have the same columns, but column {str(error.args[0])[:60]!r} is not in "
-                "all of them. Take the other files out of the folder, or write them anew."
+                "all of them. Take the other files out of the folder, or write them again."
             ) from None
         except ValueError:
             raise _unreadable(self._name) from None

@@ -38,14 +38,14 @@ def files_at(place: Path | str) -> tuple[Any, str, list[str]]:
         raise
     except (pa.ArrowException, OSError, ValueError):  # the library's own text could show the keys in an address
         raise InvalidParameterError(
-            f"The data must be a file or a folder that can be read, but {shown[:300]!r} is none. Check the address, "
+            f"The data must be a file or a folder that can be read, but {shown[:300]!r} cannot. Check the address, "
             "and that this machine may read it."
         ) from None
     inside = [PurePosixPath(path).relative_to(root) for path in listed if path != root]
     if any(_of_versions(path) for path in inside):
         raise InvalidParameterError(
             f"A folder of data must hold each row once, but {shown[:300]!r} is a table of Delta, Iceberg or Hudi, "
-            "whose files hold old versions of rows too. Read it by its name in Spark's catalog, or write it anew."
+            "whose files hold old versions of rows too. Read it by its name in Spark's catalog, or write it again."
         )
     paths = [root] if root in listed else sorted(f"{root}/{path}" for path in inside if _is_data(path))
     if not paths:

@@ -195,7 +195,7 @@ def _check_schemas(reader: Any, frame: Any, files: list[str]) -> None:
             if types != expected:
                 raise DataMismatchError(
                     "Every file of a folder must have the same columns of the same types, but "
-                    f"{PurePosixPath(path).name[:80]!r} differs from others. Take it out, or write it anew."
+                    f"{PurePosixPath(path).name[:80]!r} differs from others. Take it out, or write it again."
                 )
 
 

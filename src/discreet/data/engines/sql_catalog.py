@@ -142,7 +142,7 @@ def _chosen(requested: str | None, candidates: list[tuple[str, str, str, int]]) 
         )
     if requested is not None and not tables:
         raise InvalidParameterError(
-            f"The table must be one that this role may read, but {requested[:120]!r} is none. Name it as schema.table, "
+            f"The table must be one that this role may read, but {requested[:120]!r} is not. Name it as schema.table, "
             "as stored and without quotes, and check the role's privileges."
         )
     listed = ", ".join(repr(f"{schema}.{name}"[:120]) for schema, name, _ in tables[:20])

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import betainc, expit, logit, pdtr, pdtrc
 
+from discreet.kernels.glm.turned_rows import Turn
 from discreet.kernels.moments.moments import CHUNK_ROWS, GRID
 from discreet.typing import Cells, Floats, Integers
 
@@ -191,6 +192,8 @@ class RowMap:
         A row whose squared length is larger counts cap / length^2.
     n_weighing : int, optional
         Leading columns whose squares make up the length; default all.
+    turn : Turn, optional
+        The sums are of rows in its coordinates, and it says which of them count less, in place of `cap`.
 
     Notes
     -----
@@ -207,6 +210,7 @@ class RowMap:
     offset: float = 0.0
     cap: float = math.inf
     n_weighing: int | None = None
+    turn: Turn | None = None
 
     def sums(self, cells: Cells, offsets: Cells | None = None, shares: Cells | None = None) -> Integers:
         """Add up w x x' and r x over rows; r x is the last column. Cost: O(n p^2), 0.3 s a million rows of 10 columns.
@@ -222,9 +226,9 @@ class RowMap:
         for start in range(0, n, CHUNK_ROWS):
             part = cells[start : start + CHUNK_ROWS]
             x, products = right[: len(part)], left[: len(part)]
-            np.copyto(x, part[:, :p])
-            beside = (None if each is None else each[start : start + CHUNK_ROWS] for each in (offsets, shares))
-            residual, weight = self._weighed(part, *beside)
+            beside = [None if each is None else each[start : start + CHUNK_ROWS] for each in (offsets, shares)]
+            residual, weight, rows = self._weighed(part, beside[0], beside[1])
+            np.copyto(x, rows)
             # An integer of 15 bits times one of 16 is exact, and so is a shift; what is cut off is below one unit.
             np.multiply(x, (weight / WEIGHT_ONE)[:, None], out=products[:, :p])
             np.trunc(products[:, :p], out=products[:, :p])
@@ -252,21 +256,30 @@ class RowMap:
 
     def residuals(self, cells: Cells, offsets: Cells | None = None, shares: Cells | None = None) -> Floats:
         """Return the residuals of rows, whole numbers of units. Shapes: as those of `sums`; returns (n,)."""
-        residual, _ = self._weighed(cells, offsets, shares)
+        residual, _, _ = self._weighed(cells, offsets, shares, is_whole=True)
         return residual
 
-    def _weighed(self, cells: Cells, offsets: Cells | None, shares: Cells | None) -> tuple[Floats, Floats]:
-        """Return residuals and weights of rows, those with a part of a weight multiplied by it."""
+    def _weighed(
+        self, cells: Cells, offsets: Cells | None, shares: Cells | None, is_whole: bool = False
+    ) -> tuple[Floats, Floats, Cells | Floats]:
+        """Return residuals, weights and rows, by what each counts: turned rows are shorter, if they are not whole."""
         p = len(self.theta)
         predictor = cells[:, :p].astype(np.float64) @ (self.theta / THETA_UNIT)  # whole numbers below 2^53
         if offsets is not None:
             predictor += offsets * (self.offset / THETA_UNIT)
         residual, weight = self._looked_up(predictor, cells[:, p])
-        if shares is None and self.cap == math.inf:
-            return residual, weight
-        share = self._shares(cells) if shares is None else self._shares(cells) * (shares / GRID)
+        rows: Cells | Floats = cells[:, :p]
+        part = 1.0 if shares is None else shares / GRID
+        if self.turn is not None:
+            turned, length = self.turn.rows(cells[:, :p])
+            residual = residual * (length * length if is_whole else length)
+            rows = rows if is_whole else turned
+        elif self.cap < math.inf:
+            part = part * self._shares(cells)
+        elif shares is None:
+            return residual, weight, rows
         # To the nearest integer: no larger, and pushed no way.
-        return np.rint(residual * share), np.rint(weight * share)
+        return np.rint(residual * part), np.rint(weight * part), rows
 
     def _shares(self, cells: Cells) -> Floats:
         """Return what rows count: 1, or less for a long one."""
@@ -290,7 +303,14 @@ class RowMap:
         Shapes: sums (p, p + 1); returns (p,), (p, p).
         """
         floats = np.asarray(sums, dtype=np.float64)
-        return floats[:, -1] * (self.residual_unit / GRID**2), floats[:, :-1] * (self.weight_unit / GRID**2)
+        of_gradient, of_gram = self.units
+        return floats[:, -1] * of_gradient, floats[:, :-1] * of_gram
+
+    @property
+    def units(self) -> tuple[float, float]:
+        """What one is worth in the sums: of residuals times columns, and of products."""
+        length = 1.0 if self.turn is None else self.turn.length
+        return length * self.residual_unit / GRID**2, length**2 * self.weight_unit / GRID**2
 
 
 def linear_map(family: Family, p: int, cap: float = math.inf, n_weighing: int | None = None) -> RowMap:
@@ -308,6 +328,7 @@ def score_map(
     line: Line | None = None,
     offset: float = 0.0,
     cap: float = math.inf,
+    turn: Turn | None = None,
 ) -> RowMap:
     """Return the row map of the score and the information at theta, less a share of their linear approximation.
 
@@ -337,6 +358,7 @@ def score_map(
         weight_unit,
         offset,
         cap,
+        turn=turn,
     )
 
 

@@ -18,8 +18,8 @@ import numpy as np
 
 from discreet.kernels.glm.curve import curve_through
 from discreet.kernels.glm.families import Family
-from discreet.kernels.glm.noisy_newton import BOX
 from discreet.kernels.glm.pooled_score import positive
+from discreet.kernels.glm.problem import BOX
 from discreet.kernels.glm.score import NoiseTerm, ScoreModel, minimize
 from discreet.kernels.glm.score_fit import Fit, ScoreFit, symmetric
 from discreet.typing import Floats

@@ -21,6 +21,7 @@ from discreet.kernels.glm.families import DISPERSED_SIZE, Family, Line
 from discreet.kernels.glm.line import fitted_line, matched_center
 from discreet.kernels.glm.sandwich import Dispersion
 from discreet.kernels.glm.score import NoiseTerm, ScoreModel
+from discreet.kernels.glm.turned_rows import Turn
 from discreet.typing import Floats
 
 MISMATCH = 0.3
@@ -58,6 +59,28 @@ class ScoreAt:
     linear_share: float
 
 
+@dataclass(frozen=True)
+class Turned:
+    """Coordinates of the later passes, and what rows count there, by what is likely.
+
+    Parameters
+    ----------
+    turn : Turn
+        The coordinates.
+    part : float
+        What rows count on average, of what they count in the first pass.
+    spread : float
+        Of the columns' covariance: what is left of it where rows count so.
+    share : float
+        What makes of an information a score's variance.
+    """
+
+    turn: Turn
+    part: float
+    spread: float
+    share: float
+
+
 @dataclass
 class Pool:
     """All passes so far.
@@ -75,6 +98,8 @@ class Pool:
         offset.
     cap : float
         Squared norm from which on a row counts less.
+    turned : Turned, optional
+        The later passes' sums are of rows in these coordinates, without a linear share.
     """
 
     family: Family
@@ -82,6 +107,7 @@ class Pool:
     scores: list[ScoreAt] = field(default_factory=list)
     offset: float | None = None
     cap: float = math.inf
+    turned: Turned | None = None
 
     def add(self, theta: Floats, sums: Sums, linear_share: float) -> None:
         """Take a pass in."""
@@ -95,6 +121,15 @@ class Pool:
             gram[0, 0], variances[0, 0] = n_rows, 0.0
         scaled = Sums(first.gradient / share, gram, first.variance / share**2, variances)
         return Pool(self.family, scaled, offset=self.offset)
+
+    def in_coordinates(self, turned: Turned) -> "Pool":
+        """Return the pool whose later passes are of rows in these coordinates."""
+        return replace(self, scores=[], turned=turned)
+
+    @property
+    def spread_noise(self) -> float:
+        """Standard deviation of the noise on a covariance of two columns."""
+        return math.sqrt(float(self.first.variances[0, -1])) / self._n_rows
 
     def model(self) -> ScoreModel:
         """Return the score around the last point."""
@@ -112,7 +147,10 @@ class Pool:
         n, center = self._n_rows, self.center
         spread = self._gram / n - np.outer(center, center)
         spread[0, :] = spread[:, 0] = 0.0
-        return Curve(self.family, n, center, positive(spread), np.array([] if self.offset is None else [self.offset]))
+        spread = positive(spread)
+        if self.turned is not None:
+            n, spread = n * self.turned.part, spread * self.turned.spread
+        return Curve(self.family, n, center, spread, np.array([] if self.offset is None else [self.offset]))
 
     @cached_property
     def line(self) -> Line:
@@ -158,7 +196,7 @@ class Pool:
         share = sd**2 / (sd**2 + self.first.variances)
         return positive(typical + share * (self.first.gram - typical))
 
-    def _curve_noise(self, slope: Floats) -> Floats:
+    def curve_noise(self, slope: Floats) -> Floats:
         """Variances of the curve's slope by the first pass's noise, as far as that is not shrunk away."""
         p, typical = self._n_free, self._n_rows * PRODUCT_SD
         variances = self.first.variances[:p, :p]
@@ -240,15 +278,19 @@ class Pool:
     def _carried(self) -> ScoreModel:
         last, line = self.scores[-1], self.line
         first = self._less_offset(line.slope)
+        turn: Floats = np.eye(self._n_free) if self.turned is None else self.turned.turn.natural
+        back = np.linalg.inv(turn).astype(np.float64)
         means, slopes = self.curve.sums(np.array([at.theta for at in self.scores]))
+        means, slopes = means @ turn.T, turn @ slopes @ turn.T
         noises = [at.sums.variances + (at.linear_share * line.slope) ** 2 * first.variances for at in self.scores]
         above = [
             at.sums.gram + at.linear_share * line.slope * first.gram - expected
             for at, expected in zip(self.scores, slopes, strict=True)
         ]
-        rests, errors, basis, mismatch = shrunk(above, noises, slopes[-1], self._curve_noise(slopes[-1]))
+        curve_noise = turn**2 @ self.curve_noise(slopes[-1]) @ (turn**2).T
+        rests, errors, basis, mismatch = shrunk(above, noises, slopes[-1], curve_noise, self.turned is not None)
         information = positive(slopes[-1] + rests[-1])
-        ways = [last.theta - at.theta for at in self.scores]
+        ways = [back.T @ (last.theta - at.theta) for at in self.scores]
         weights = _weights(self.scores, errors, ways, information)
         score, variance, noise = np.zeros_like(last.theta), 0.0, np.zeros_like(information)
         of_first, on_first, on_last = 0.0, np.zeros_like(score), np.zeros_like(score)
@@ -264,21 +306,27 @@ class Pool:
                 noise += NoiseTerm(errors[i], 0.0, 0.5 * weight * way, basis).covariance(score)
         noise += NoiseTerm(first.variances, 0.0, on_first).covariance(score)
         noise += (variance + of_first**2 * first.variance) * np.eye(len(score))
+        information = back @ information @ back.T
+        share = self._typical_share if self.turned is None else self.turned.share
         return ScoreModel(
-            constant=score,
+            constant=back @ score,
             point=last.theta,
-            rest=rests[-1],
+            rest=back @ rests[-1] @ back.T,
             curve=self.curve,
             information=information,
-            sampling=self._typical_share * information + self._of_dispersion(last.theta),
-            noise=noise,
-            rest_error=NoiseTerm(errors[-1], 1.0, on_last, basis),
+            sampling=share * information + self._of_dispersion(last.theta),
+            noise=back @ noise @ back.T,
+            rest_error=NoiseTerm(errors[-1], 1.0, turn.T @ on_last, back @ basis),
             mismatch=BEND * mismatch,
         )
 
 
 def shrunk(
-    above: list[Floats], noises: list[Floats], slope: Floats, curve_noise: Floats | None = None
+    above: list[Floats],
+    noises: list[Floats],
+    slope: Floats,
+    curve_noise: Floats | None = None,
+    is_apart: bool = False,
 ) -> tuple[list[Floats], list[Floats], Floats, float]:
     """Shrink what noisy slopes are above the curve's by how much of it is noise.
 
@@ -296,9 +344,11 @@ def shrunk(
     trust = 1.0 / (variances[-1] / size + MISMATCH**2) ** 2
     excess = float(np.sum(trust * (turned[-1] ** 2 - variances[-1]) / size) / np.sum(trust))
     mismatch = min(max(excess, MISMATCH**2), LARGEST_MISMATCH**2) ** 0.5
-    shares = [mismatch**2 * size / np.maximum(mismatch**2 * size + variance, 1e-300) for variance in variances]
+    of_curve = np.zeros_like(size) if curve_noise is None else (basis**2).T @ curve_noise @ basis**2
+    prior = mismatch**2 * size + (of_curve if is_apart else 0.0)
+    shares = [prior / np.maximum(prior + variance, 1e-300) for variance in variances]
     rests = [basis @ (share * matrix) @ basis.T for share, matrix in zip(shares, turned, strict=True)]
-    of_curve = 0.0 if curve_noise is None else (basis**2).T @ curve_noise @ basis**2
+    of_curve = of_curve * (not is_apart)
     # Of share * (truth + noise) for a truth of variance tau^2 l l + that of the curve's noise.
     errors = [s * variance + (1.0 - s) ** 2 * of_curve for s, variance in zip(shares, variances, strict=True)]
     return rests, errors, basis, mismatch

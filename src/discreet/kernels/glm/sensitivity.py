@@ -32,7 +32,7 @@ def joint_sensitivity(
     beta = (squared_norm / ratios[:, None]) ** 2
     own = squared_norm * residual**2 + beta * np.maximum(np.abs(low), np.abs(high)) ** 2
     # Truncating a weighted product to an integer moves an entry by less than one unit.
-    truncation = row_map.weight_unit * len(row_map.theta) / GRID / ratios
+    truncation = row_map.units[1] * GRID * len(row_map.theta) / ratios
     # A row that counts the part u is one of x sqrt(u) with the residual r sqrt(u) and the weight w: no longer than
     # `squared_norm`, its residual no larger. Both are rounded to the nearest unit, beside a whole row.
     longest = squared_norm if longest is None else longest

@@ -26,6 +26,9 @@ TABLE_SIZE = 2**20
 TREE_SHARE = 1 / 32
 """A tree pays where it looks at less than this share of the points."""
 
+LANES = (4, 6, 8)
+"""Numbers of columns that a processor compares at once."""
+
 CELL_COLUMNS = 3
 """Most columns for which space is cut into cells."""
 
@@ -131,38 +134,51 @@ class _Tree:
 
     def __init__(self, points: Cells, labels: Integers, n_numeric: int) -> None:
         self._compiled = importlib.import_module("discreet.kernels.public_records.nearest_tree_compiled")
-        order, *self._nodes = self._compiled.grow(points, n_numeric)
-        self._points, self._labels, self._n_numeric = points[order], labels[order], n_numeric
+        p = points.shape[1]
+        # So many columns, empty ones among them, are compared at once.
+        self._lanes = (0,) * next((width for width in LANES if n_numeric == p <= width), 0)
+        points = self._widened(points)
+        self._n_numeric = points.shape[1] if self._lanes else n_numeric
+        order, *self._nodes = self._compiled.grow(points, self._n_numeric)
+        self._points, self._labels = points[order], labels[order]
         probes = np.ascontiguousarray(points[:: max(1, len(points) // 256)])
         self.share = self._search(probes, self._labels, leave_out=True)[1] / (len(probes) * len(points))
-        p = points.shape[1]
-        self._bits = (4 * len(points)).bit_length() // p if n_numeric == p <= CELL_COLUMNS else 0
-        self._bits = min(self._bits, 16)
+        self._n_cell_columns = p if n_numeric == p <= CELL_COLUMNS else 0
+        self._bits = min((4 * len(points)).bit_length() // p, 16) if self._n_cell_columns else 0
+
+    def _widened(self, cells: Cells) -> Cells:
+        """Return rows or points with empty columns at the end, where there are lanes."""
+        if cells.shape[1] >= len(self._lanes):
+            return cells
+        wide = np.zeros((len(cells), len(self._lanes)), dtype=np.int16)
+        wide[:, : cells.shape[1]] = cells
+        return wide
 
     def _search(self, rows: Cells, labels: Integers, leave_out: bool) -> tuple[Integers, int]:
         nearest = np.empty(len(rows), dtype=np.int64)
-        looks = self._compiled.search(rows, self._points, labels, *self._nodes, self._n_numeric, leave_out, nearest)
-        return nearest, looks
+        tree = (self._points, labels, *self._nodes, self._n_numeric, self._lanes)
+        return nearest, self._compiled.search(rows, *tree, leave_out, nearest)
 
     @cached_property
     def _cells(self) -> tuple[Integers, npt.NDArray[np.int32]]:
         """List for each cell of space the points that can be nearest; about four cells a point."""
-        p, width = self._n_numeric, 2 ** (16 - self._bits)
+        p, width = self._n_cell_columns, 2 ** (16 - self._bits)
         cells = np.arange(2 ** (self._bits * p))[:, None] >> (self._bits * np.arange(p))
         middles = ((cells % 2**self._bits) * width + width // 2 - 32768).astype(np.int16)
-        seeds, _ = self._search(middles, np.arange(len(self._points)), leave_out=False)
+        seeds, _ = self._search(self._widened(middles), np.arange(len(self._points)), leave_out=False)
         listed: tuple[Integers, npt.NDArray[np.int32]] = self._compiled.list_cells(
-            self._points, seeds, *self._nodes, self._bits
+            self._points, seeds, *self._nodes, p, self._bits
         )
         return listed
 
     def nearest(self, rows: Cells, n_seen: int) -> Integers:
         """Search the tree, or look cells up once enough rows came to repay their lists."""
-        if not self._bits or n_seen < CELLS_FROM * 2 ** (self._bits * self._n_numeric):
+        rows = self._widened(rows)
+        if not self._bits or n_seen < CELLS_FROM * 2 ** (self._bits * self._n_cell_columns):
             return self._search(rows, self._labels, leave_out=False)[0]
         nearest = np.empty(len(rows), dtype=np.int64)
-        arguments = (self._points, self._labels, *self._nodes, self._n_numeric, *self._cells, self._bits)
-        self._compiled.look_up(rows, *arguments, nearest)
+        tree = (self._points, self._labels, *self._nodes, self._n_numeric, self._lanes)
+        self._compiled.look_up(rows, *tree, *self._cells, self._n_cell_columns, self._bits, nearest)
         return nearest
 
 

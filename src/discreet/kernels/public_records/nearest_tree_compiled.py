@@ -1,18 +1,19 @@
 """Nearest points in compiled code: a tree of boxes, and lists of the points that can be nearest in a cell of space.
 
 The compiler's cache does not notice when a file that another one calls has changed: remove `__pycache__` after editing
-`nearest_compiled.py`.
+`nearest_compiled.py`. `lanes` is a tuple, as its length is known to the compiler: where it is not empty there are so
+many columns, all numeric, which are compared at once.
 """
 
 import numba
 import numpy as np
 
-from discreet.kernels.public_records.nearest_compiled import CATEGORY_COST, FAR, squared_distance
+from discreet.kernels.public_records.nearest_compiled import CATEGORY_COST, FAR
 
 _compile = numba.njit(cache=True, nogil=True, error_model="numpy")
 _compile_bare = numba.njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
 
-LEAF = 8
+LEAF = 16
 """Most points of a leaf."""
 
 LISTED = 24
@@ -82,12 +83,18 @@ def grow(points, n_numeric):  # type: ignore[no-untyped-def] # pragma: no cover 
 
 
 @_compile_bare
-def _box_distance(rows, i, boxes, node, n_numeric):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+def _box_distance(rows, i, boxes, node, n_numeric, lanes):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
     """Bound from below the squared distance of row i from the points of a node."""
     total = np.int64(0)
+    for j in range(len(lanes)):
+        cell = np.int32(rows[i, j])
+        gap = np.int64(max(np.int32(boxes[node, 0, j]) - cell, cell - np.int32(boxes[node, 1, j]), np.int32(0)))
+        total += gap * gap
+    if len(lanes) > 0:
+        return total
     for j in range(n_numeric):
-        cell = np.int64(rows[i, j])
-        gap = max(np.int64(boxes[node, 0, j]) - cell, cell - np.int64(boxes[node, 1, j]), np.int64(0))
+        cell = np.int32(rows[i, j])
+        gap = np.int64(max(np.int32(boxes[node, 0, j]) - cell, cell - np.int32(boxes[node, 1, j]), np.int32(0)))
         total += gap * gap
     for j in range(n_numeric, rows.shape[1]):
         if rows[i, j] < boxes[node, 0, j] or rows[i, j] > boxes[node, 1, j]:
@@ -96,7 +103,25 @@ def _box_distance(rows, i, boxes, node, n_numeric):  # type: ignore[no-untyped-d
 
 
 @_compile_bare
-def _search(rows, i, points, labels, ends, boxes, n_numeric, leave_out, nodes, bounds):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+def _distance(rows, i, points, k, n_numeric, lanes):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+    """Return the exact squared distance of row i and point k."""
+    total = np.int64(0)
+    for j in range(len(lanes)):
+        gap = np.int64(np.int32(rows[i, j]) - np.int32(points[k, j]))
+        total += gap * gap
+    if len(lanes) > 0:
+        return total
+    for j in range(n_numeric):
+        gap = np.int64(np.int32(rows[i, j]) - np.int32(points[k, j]))
+        total += gap * gap
+    for j in range(n_numeric, points.shape[1]):
+        if rows[i, j] != points[k, j]:
+            total += CATEGORY_COST
+    return total
+
+
+@_compile_bare
+def _search(rows, i, points, labels, ends, boxes, n_numeric, lanes, leave_out, nodes, bounds):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
     """Return the label of row i's nearest point, and the number of points and boxes compared."""
     best, label, size, looks = FAR, np.int64(-1), 1, 0
     nodes[0], bounds[0] = 0, 0
@@ -106,8 +131,8 @@ def _search(rows, i, points, labels, ends, boxes, n_numeric, leave_out, nodes, b
         while bound <= best and ends[node, 2] > 0:
             child = np.int64(ends[node, 2])
             other_child = child + 1
-            near = _box_distance(rows, i, boxes, child, n_numeric)
-            far = _box_distance(rows, i, boxes, other_child, n_numeric)
+            near = _box_distance(rows, i, boxes, child, n_numeric, lanes)
+            far = _box_distance(rows, i, boxes, other_child, n_numeric, lanes)
             looks += 2
             if far < near:
                 child, other_child, near, far = other_child, child, far, near
@@ -118,7 +143,7 @@ def _search(rows, i, points, labels, ends, boxes, n_numeric, leave_out, nodes, b
         if bound > best:
             continue
         for k in range(ends[node, 0], ends[node, 1]):
-            distance = squared_distance(rows, i, points, k, n_numeric)
+            distance = _distance(rows, i, points, k, n_numeric, lanes)
             looks += 1
             if leave_out and distance == 0:
                 continue
@@ -128,27 +153,28 @@ def _search(rows, i, points, labels, ends, boxes, n_numeric, leave_out, nodes, b
 
 
 @_compile
-def search(rows, points, labels, ends, boxes, depth, n_numeric, leave_out, nearest):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+def search(rows, points, labels, ends, boxes, depth, n_numeric, lanes, leave_out, nearest):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
     """Find the nearest point of each row in a tree; return the number of points and boxes compared.
 
     Shapes: rows (n, p), points (m, p), labels (m,), nearest (n,).
     """
     nodes, bounds, total = np.empty(depth + 2, np.int64), np.empty(depth + 2, np.int64), 0
     for i in range(len(rows)):
-        nearest[i], looks = _search(rows, i, points, labels, ends, boxes, n_numeric, leave_out, nodes, bounds)
+        nearest[i], looks = _search(rows, i, points, labels, ends, boxes, n_numeric, lanes, leave_out, nodes, bounds)
         total += looks
     return total
 
 
 @_compile
-def list_cells(points, seeds, ends, boxes, depth, bits):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+def list_cells(points, seeds, ends, boxes, depth, p, bits):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
     """List, for each cell of a grid over all space, the points that can be nearest to a row in it; none where too many.
 
-    Returns where each cell's list starts, and the lists. Shapes: points (m, p), seeds (cells,); returns (cells + 1,).
+    Returns where each cell's list starts, and the lists. Shapes: points (m, p or more), seeds (cells,); returns
+    (cells + 1,).
     """
     # A row's nearest point is no farther from the row than the seed, so no farther from the cell than the cell's
     # farthest corner is from the seed.
-    p, width = points.shape[1], np.int64(2 ** (16 - bits))
+    width = np.int64(2 ** (16 - bits))
     starts, listed = np.zeros(len(seeds) + 1, np.int64), np.empty(len(seeds) * 8, np.int32)
     nodes, low = np.empty(depth + 2, np.int64), np.empty(p, np.int64)
     for cell in range(len(seeds)):
@@ -188,22 +214,22 @@ def _gap(low, width, least, most):  # type: ignore[no-untyped-def] # pragma: no 
 
 
 @_compile
-def look_up(rows, points, labels, ends, boxes, depth, n_numeric, starts, listed, bits, nearest):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+def look_up(rows, points, labels, ends, boxes, depth, n_numeric, lanes, starts, listed, p, bits, nearest):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
     """Find the nearest point of each row in its cell's list, else in the tree.
 
-    Shapes: rows (n, p), points (m, p), labels (m,), nearest (n,).
+    Shapes: rows (n, at least p), points (m, at least p), labels (m,), nearest (n,).
     """
     nodes, bounds = np.empty(depth + 2, np.int64), np.empty(depth + 2, np.int64)
     for i in range(len(rows)):
         cell = 0
-        for j in range(n_numeric):
+        for j in range(p):
             cell |= ((np.int64(rows[i, j]) + 32768) >> (16 - bits)) << (bits * j)
         best, label = FAR, np.int64(-1)
         for at in range(starts[cell], starts[cell + 1]):
             k = np.int64(listed[at])
-            distance = squared_distance(rows, i, points, k, n_numeric)
+            distance = _distance(rows, i, points, k, n_numeric, lanes)
             if distance < best or (distance == best and labels[k] < label):
                 best, label = distance, labels[k]
         if label < 0:
-            label, _ = _search(rows, i, points, labels, ends, boxes, n_numeric, False, nodes, bounds)
+            label, _ = _search(rows, i, points, labels, ends, boxes, n_numeric, lanes, False, nodes, bounds)
         nearest[i] = label

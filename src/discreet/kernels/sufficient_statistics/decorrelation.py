@@ -19,6 +19,12 @@ EXPLAINED = 0.5
 LEAST_EIGENVALUE = 0.15
 """Of the correlations: beyond it nothing can be told of two columns beside each other."""
 
+LEAST_PUBLIC_EIGENVALUE = 0.01
+"""The same of correlations without noise."""
+
+LEFT_BY_PILOT = 0.5
+"""Share of what the columns explain that is supposed to be left after a pilot."""
+
 LEAST_KEPT = 0.1
 """Of the noise of a correlation, the share that is thought to be left after shrinking at the least."""
 
@@ -47,8 +53,21 @@ TARGET_SLOPE = 0.783
 SQUARE_OF_REAL = 0.8
 """Mean square of a column's residual once it is cut; it is 1 of two values in equal parts."""
 
-TYPICAL_SKEWNESS = 0.2
+TYPICAL_CUT_MEAN = 0.2
 """Mean of a real column's residual once it is cut, up to which the error of the target's mean is counted."""
+
+CUT_MEAN_OF_SKEWNESS, LEAST_CUT_MEAN = 0.133, 0.02
+"""The same of a column whose skewness is known: phi(0) / 3 of it, by the first term of Edgeworth's series."""
+
+
+CHECKED = 2.0
+"""Standard deviations at which columns are cut for a look at whether they are as public records say."""
+
+BENT = 0.02
+"""What a cut leaves of the mean product of columns that are not correlated but not independent."""
+
+NOISE_TAILS = 3.0
+"""Twice, and more for the tails of cube noise, whose numbers are large together: variance of a sum of squares."""
 
 
 class Columns(NamedTuple):
@@ -66,6 +85,10 @@ class Columns(NamedTuple):
         Of the noise of each mean.
     is_two_valued : ndarray of bool, shape (p,)
         Which are 1 or -1.
+    cut_means : ndarray of float, shape (p,), optional
+        What the mean of each may be once it is standardized and cut, where that is known.
+    n_records : float
+        How many public records all this was computed from, infinite where it was not.
     """
 
     means: Floats
@@ -74,6 +97,8 @@ class Columns(NamedTuple):
     errors: Floats
     mean_variance: float
     is_two_valued: Bools
+    cut_means: Floats | None = None
+    n_records: float = math.inf
 
 
 def columns_of(means: Floats, second: Floats, variance: float, is_two_valued: Bools) -> Columns:
@@ -95,6 +120,21 @@ def columns_of(means: Floats, second: Floats, variance: float, is_two_valued: Bo
     return Columns(
         centers, sds, (vectors * np.maximum(values, LEAST_EIGENVALUE)) @ vectors.T, errors, variance, is_two_valued
     )
+
+
+def public_columns(
+    means: Floats, covariance: Floats, skewness: Floats, n_records: float, is_two_valued: Bools
+) -> Columns:
+    """Return means and correlations that are known without noise, from so many public records.
+
+    Shapes: means, skewness (p,), covariance (p, p).
+    """
+    sds = np.sqrt(covariance.diagonal())
+    values, vectors = np.linalg.eigh(covariance / np.outer(sds, sds))
+    correlations = (vectors * np.maximum(values, LEAST_PUBLIC_EIGENVALUE)) @ vectors.T
+    of_means = float(covariance.diagonal().max()) / n_records
+    cut_means = np.maximum(CUT_MEAN_OF_SKEWNESS * np.abs(skewness), LEAST_CUT_MEAN)
+    return Columns(means, sds, correlations, np.zeros_like(covariance), of_means, is_two_valued, cut_means, n_records)
 
 
 def _shrunk(correlations: Floats, noises: Floats) -> tuple[Floats, Floats]:
@@ -134,6 +174,11 @@ class Pilot(NamedTuple):
     variance: Floats
     excess: float
     excess_variance: float
+
+    @classmethod
+    def none(cls, p: int) -> "Pilot":
+        """Return what is known before any look: nothing."""
+        return cls(np.zeros(p), np.zeros((p, p)), 0.0, 1.0)
 
 
 def pilot(columns: Columns, averages: Floats, sampling: float, variance: float) -> Pilot:
@@ -220,11 +265,37 @@ def decorrelation(columns: Columns, first: Pilot, groups: Bools, distance: int, 
     of_pilot = np.einsum("ij,jk,ik->i", own, first.variance, own)
     of_means = columns.mean_variance * (inside / (sds * sizes)) ** 2 + _skewness(columns, cut) ** 2
     of_means = of_means * first.excess_variance
+    # An error of what the others say of a column meets what they say of the target, as far as no pilot took it off.
+    left = EXPLAINED * (LEFT_BY_PILOT if first.coefficients.any() else 1.0)
+    of_records = left * (TARGET_SLOPE * inside) ** 2 / columns.n_records
     # The cut target has a variance of at most 1 - mean^2, whatever its law, and is then divided by 1 + |mean|.
     excess = max(abs(first.excess) - 2.0 * math.sqrt(first.excess_variance), 0.0)
     squares = np.minimum(np.where(columns.is_two_valued, 1.0, SQUARE_OF_REAL), 1.0 / cut**2)
     row_variances = (1.0 - excess) / (1.0 + excess) * squares
-    return Decorrelation(scoring, own @ first.coefficients, row_variances, of_pilot + of_means)
+    return Decorrelation(scoring, own @ first.coefficients, row_variances, of_pilot + of_means + of_records)
+
+
+def whitening(columns: Columns) -> tuple[Integers, Integers]:
+    """Return the whole numbers that make columns uncorrelated, if they are as is known, cut at `CHECKED` deviations.
+
+    Shapes: returns (p, p), (p,).
+    """
+    values, vectors = np.linalg.eigh(columns.correlations)
+    root = (vectors / np.sqrt(values)) @ vectors.T
+    weights = root / columns.sds / CHECKED
+    return _whole(weights), _whole(-(weights @ columns.means)) * GRID
+
+
+def contradiction(averages: Floats, noise: float, n_rows: float, n_records: float) -> float:
+    """Return how far averages of products of whitened columns lie from zero together, in standard deviations.
+
+    Above 3 they are not as was known. `noise` is the variance of the noise of each.
+    Shapes: averages (d,).
+    """
+    # A cut column has a variance of at most 1 / CHECKED^2; of products of skewed ones, and of means, a little is left.
+    each = noise + (1.0 / n_rows + 1.0 / n_records) / CHECKED**4 + BENT**2
+    d = len(averages)
+    return float((averages @ averages - d * each) / (each * math.sqrt(NOISE_TAILS * d)))
 
 
 def _skewness(columns: Columns, cut: float) -> Floats:
@@ -232,7 +303,7 @@ def _skewness(columns: Columns, cut: float) -> Floats:
     high, low = (1.0 - columns.means) / columns.sds, (1.0 + columns.means) / columns.sds
     share = (1.0 + columns.means) / 2.0
     of_two = share * np.minimum(high / cut, 1.0) - (1.0 - share) * np.minimum(low / cut, 1.0)
-    return np.where(columns.is_two_valued, of_two, TYPICAL_SKEWNESS)
+    return np.where(columns.is_two_valued, of_two, TYPICAL_CUT_MEAN if columns.cut_means is None else columns.cut_means)
 
 
 def _whole(values: Floats) -> Integers:

@@ -10,7 +10,7 @@ from scipy.special import stdtrit
 
 from discreet.kernels.linear_combinations import ends_of_combinations
 from discreet.kernels.sufficient_statistics.cleaning import CleanGram, cleaned
-from discreet.kernels.sufficient_statistics.gram import NoisyGram
+from discreet.kernels.sufficient_statistics.gram import NoisyGram, known_error
 from discreet.kernels.sufficient_statistics.regression_score import Score, gram_noise, intervals
 from discreet.kernels.sufficient_statistics.regression_shrink import Shrunken, shrunken_coefficients
 from discreet.kernels.sufficient_statistics.shares import Relation, Shares
@@ -107,10 +107,24 @@ def noisy_model(
     p = len(columns)
     limits = np.maximum(np.broadcast_to(np.asarray(box, dtype=np.float64), (p,)), 1e-9)
     shrunken = shrunken_coefficients(part, at, groups)
-    sigma2 = _error_variance(part, shrunken, _privacy(part, shrunken))
-    sampling = sigma2 * shrunken.gram * rows_per_unit
+    of_gram = known_error(part, _as_large_as_can_be(part, shrunken.coef))
+    sigma2 = _error_variance(part, shrunken, _privacy(part, shrunken) + of_gram)
+    sampling = sigma2 * shrunken.gram * rows_per_unit + of_gram
     estimate = shrunken.coef if level is None or at is None else _leveled(part, at, groups, level)
     return NoisyModel(part, shrunken, sampling, sigma2, limits, np.eye(p), np.zeros(p), limits, estimate)
+
+
+def _as_large_as_can_be(part: NoisyGram, coef: Floats) -> Floats:
+    """Return shrunken coefficients made to explain what unshrunken ones do, and no more than there is to explain.
+
+    An error of X'X meets the coefficients as they are, not as far as noise lets them be seen.
+    """
+    if part.known is None:
+        return coef
+    whole = float(part.xty @ np.linalg.pinv(part.gram, hermitian=True) @ part.xty)
+    explained = max(float(coef @ part.gram @ coef), 1e-12 * part.n_rows)
+    enlarged: Floats = coef * max(1.0, (min(whole, max(part.yty, 0.0)) / explained) ** 0.5)
+    return enlarged
 
 
 def _leveled(part: NoisyGram, constant: int, groups: Bools | None, level: tuple[float, float]) -> Floats:
@@ -342,6 +356,7 @@ def _part(
         xty=moments.xty[chosen],
         gram_variance=moments.gram_variance[block],
         xty_variance=moments.xty_variance[chosen],
+        known=None if moments.known is None else moments.known.part(chosen),
         n_rows=max(moments.n_rows, len(chosen) + 1.0),
     )
     place = int(np.flatnonzero(chosen == constant)[0]) if constant is not None and constant in chosen else None

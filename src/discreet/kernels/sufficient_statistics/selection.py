@@ -5,6 +5,7 @@ moments of the same shape as before, to which the exact search for the best subs
 """
 
 import importlib
+import math
 from collections.abc import Sequence
 from statistics import NormalDist
 from typing import Literal, NamedTuple
@@ -15,7 +16,7 @@ from discreet.kernels.subsets.best_subsets import search_subsets
 from discreet.kernels.subsets.bits import mask_of
 from discreet.kernels.subsets.perspective import best_model, bounds_of_sizes
 from discreet.kernels.sufficient_statistics.cleaning import CleanGram
-from discreet.kernels.sufficient_statistics.gram import NoisyGram
+from discreet.kernels.sufficient_statistics.gram import NoisyGram, known_error
 from discreet.typing import Bools, Floats
 
 Penalty = Literal["auto", "aic", "bic"] | float
@@ -121,10 +122,12 @@ def weighted(moments: NoisyGram, clean: CleanGram) -> WeightedMoments:
     return WeightedMoments((gram + gram.T) / 2.0, pulled @ moments.xty, yty, s2, variance, clean.n_rows)
 
 
-def default_max_false(moments: NoisyGram) -> float:
-    """Return how often a column enters when none of them matters: seldom, and more so as rows outnumber the noise."""
-    noise = float(np.sqrt(moments.xty_variance.max(initial=0.0)))
-    return min(MOST_FALSE, max(ROWS_OF_NOISE * noise, 1.0) / max(moments.n_rows, 1.0))
+def default_max_false(xty_variance: float, n_rows: float) -> float:
+    """Return how often a column enters when none of them matters: seldom, and more so as rows outnumber the noise.
+
+    `xty_variance` is that of the noise in X'y, on scaled columns.
+    """
+    return min(MOST_FALSE, max(ROWS_OF_NOISE * math.sqrt(xty_variance), 1.0) / max(n_rows, 1.0))
 
 
 def unit_penalties(penalty: Penalty, units: Bools, n_rows: float, max_false: float = FALSE_ENTRY) -> Floats:
@@ -298,7 +301,7 @@ def _explained(xty: Floats, gram: Floats, variance: Floats, s2: float) -> tuple[
 def _noise_variance(moments: NoisyGram, clean: CleanGram, total: float) -> Floats:
     """Variance of the noise in X'y and of (error of G) b."""
     noise = np.diag(moments.xty_variance).astype(np.float64)
-    if not clean.error.any():
+    if not clean.error.any() and moments.known is None:
         return noise
     inverse = np.linalg.pinv(clean.gram, hermitian=True)
     b = inverse @ moments.xty
@@ -306,6 +309,8 @@ def _noise_variance(moments: NoisyGram, clean: CleanGram, total: float) -> Float
     size = float(square @ clean.gram.diagonal())
     square *= min(1.0, total / size) if size > 0.0 else 1.0  # no more than there is to explain
     b = np.sign(b) * np.sqrt(square)
+    if moments.known is not None:
+        return noise + known_error(moments, b)
     # Entry i is the sum over j of e_ij b_j, and e_ij = e_ji is in entry j too, with b_i.
     shared = clean.error * np.outer(b, b)
     np.fill_diagonal(shared, 0.0)

@@ -85,7 +85,7 @@ def _question(release: Release) -> tuple[str, Question]:
     if fit is not None and fit.score is not None and fit.family in ("logistic", "poisson"):
         if not fit.score.is_told:
             raise InvalidParameterError(
-                "The noise hides so much that this fit tells nothing, of columns neither. Ask again with more epsilon."
+                "The noise makes this fit uninformative, also about columns. Ask again with more epsilon."
             )
         with sensible():
             return fit.family, of_score(fit, fit.score)

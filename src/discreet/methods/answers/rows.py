@@ -100,7 +100,9 @@ class Terms:
         unknown = [name for name in given if name not in allowed]
         if unknown:
             name, choice = str(unknown[0])[:60], listed([*self.inputs, *([self.offset] if self.offset else [])])
-            raise InvalidParameterError(f"Values must be of columns of the model, but {name!r} is none. Use {choice}.")
+            raise InvalidParameterError(
+                f"Values must be of columns of the model, but {name!r} is not one. Use {choice}."
+            )
         lacking = [column for column in self.columns if column not in given]
         needed = tuple(dict.fromkeys(name for column in lacking for name in self._needed(column)))
         missing = [name for name in needed if name not in given]

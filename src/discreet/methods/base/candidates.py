@@ -169,7 +169,7 @@ def _families(metadata: Metadata, names: Sequence[str]) -> Iterator[PublicColumn
     listed = _own_candidates(names, metadata.columns)
     for name in metadata.columns:
         if name in listed:
-            entry = _public(metadata, name, "", "candidate")
+            entry = _public(metadata, name, "", "candidate").model_copy(update={"description": None})
             counts[entry] = counts.get(entry, 0) + 1
     for entry, count in sorted(counts.items(), key=lambda pair: -pair[1])[:MOST_LISTED]:
         yield entry.model_copy(update={"name": f"{count:,} columns"})
@@ -201,6 +201,7 @@ def _public_of(column: NumericColumn | CategoryColumn, shown: str, role: Any) ->
         upper=column.upper if isinstance(column, NumericColumn) else None,
         levels=column.levels if isinstance(column, CategoryColumn) else None,
         source=_source(column),
+        description=column.description,
         derived=getattr(column, "derived", None),
     )
 

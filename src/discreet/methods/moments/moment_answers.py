@@ -110,6 +110,7 @@ class MomentAnswers:
             xty=moments.xty[self._places],
             gram_variance=moments.gram_variance[cut],
             xty_variance=moments.xty_variance[self._places],
+            known=None if moments.known is None else moments.known.part(np.array(self._places, dtype=np.intp)),
         )
 
     @cached_property
@@ -126,7 +127,7 @@ class MomentAnswers:
     @property
     def max_false(self) -> float:
         """How often a column enters by default when none of them matters, at most."""
-        return default_max_false(self._moments)
+        return default_max_false(float(self._moments.xty_variance.max(initial=0.0)), self._moments.n_rows)
 
     def penalties(self, penalty: Penalty, units: Bools, max_false: float | None = None) -> Floats:
         """Return what each unit must gain to enter, in units of chi-squared; "auto" keeps to the chance of a false one.

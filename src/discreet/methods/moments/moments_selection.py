@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, cast
 
 from pydantic import Field
 
@@ -11,7 +11,9 @@ from discreet.accounting.guarantee import exact_delta, exact_epsilon
 from discreet.data.design import Design
 from discreet.data.metadata import Metadata, NumericColumn, half_width
 from discreet.errors import InvalidParameterError
+from discreet.kernels.sufficient_statistics.selection import default_max_false
 from discreet.mechanisms.rng import Source
+from discreet.methods.base.known_columns import KnownColumns
 from discreet.methods.base.noise_budget import NoiseBudget
 from discreet.methods.moments.fission import FISSION, parts_of, with_parts
 from discreet.methods.moments.moment_answers import MomentAnswers
@@ -20,6 +22,7 @@ from discreet.methods.moments.noisy_sums import NoisySums
 from discreet.methods.moments.row_choice import predicted_error
 from discreet.methods.subset_selection.model_space import ModelSpace
 from discreet.methods.subset_selection.target_scale import target_shares
+from discreet.parameters.public_moments import PublicMoments
 from discreet.parameters.subset_selection import MomentsParameters
 from discreet.release import MomentsRecord
 
@@ -66,24 +69,48 @@ class NoisyMoments(MomentsParameters, MomentsMethod):
 
     def sums(self, metadata: Metadata, target: str, columns: Sequence[str] | None) -> NoisySums:
         """Return the sums to be estimated, with the widest bounds that can come out."""
-        if self.design_moments and self.row_norm is not None:
+        if (self.design_moments or self.public_moments) and self.row_norm is not None:
             raise InvalidParameterError(
-                "design_moments are of all rows as they are, but row_norm weights them. Leave one of the two out."
+                "design_moments and public_moments are of all rows as they are, but row_norm weights them. Leave it or "
+                "them out."
             )
+        if self.public_moments is not None:
+            return self._known_sums(metadata, target, columns)
         for name in self.design_moments or {}:
             if metadata.buys_bounds(name):
                 raise InvalidParameterError(
                     f"design_moments need columns with public bounds, but those of {name[:60]!r} are private."
                 )
         if self.design_moments and self.row_norm is None and self.has_unit_rows and not metadata.buys_bounds(target):
-            return self._sharper(metadata, target, columns)
+            return self._declared_sums(metadata, target, columns)
         return super().sums(metadata, target, columns)
 
-    def _sharper(self, metadata: Metadata, target: str, columns: Sequence[str] | None) -> NoisySums:
+    def _known_sums(self, metadata: Metadata, target: str, columns: Sequence[str] | None) -> NoisySums:
+        """Return the sums of plain rows without X'X, or those of which all is bought."""
+        if self.design_moments or self.uncorrelated:
+            raise InvalidParameterError(
+                "public_moments say what design_moments and uncorrelated would. Leave those out."
+            )
+        design = self._design(metadata, target, columns)
+        private = [name for name in (target, *design.candidates) if metadata.buys_bounds(name)]
+        if private:
+            raise InvalidParameterError(
+                f"public_moments need columns and a target with public bounds, but those of {private[0][:60]!r} are "
+                "private."
+            )
+        known = KnownColumns.of(cast("PublicMoments", self.public_moments), design)
+        plain = NoisySums(design, self.fit_intercept, {}, False, known)
+        return self._sharper(metadata, target, columns, plain)
+
+    def _declared_sums(self, metadata: Metadata, target: str, columns: Sequence[str] | None) -> NoisySums:
         """Return the sums of plain rows, with what is declared, or those of unit rows, of which all is bought."""
-        unit = replace(super().sums(metadata, target, columns), declared={}, uncorrelated=False)
-        plain_design = self._design(metadata, target, columns)
-        plain = NoisySums(plain_design, self.fit_intercept, self.declared_moments(plain_design), self.uncorrelated)
+        design = self._design(metadata, target, columns)
+        plain = NoisySums(design, self.fit_intercept, self.declared_moments(design), self.uncorrelated)
+        return self._sharper(metadata, target, columns, plain)
+
+    def _sharper(self, metadata: Metadata, target: str, columns: Sequence[str] | None, plain: NoisySums) -> NoisySums:
+        """Return these sums, or those of which all is bought: what is told sharper, by public facts."""
+        bought = replace(super().sums(metadata, target, columns), declared={}, uncorrelated=False)
         epsilon, delta = exact_epsilon(self.epsilon), exact_delta(self.delta)
         is_bought = "y_bound" in self.shares_of_target(metadata, target)
 
@@ -93,7 +120,7 @@ class NoisyMoments(MomentsParameters, MomentsMethod):
             n_rows = float(self._n_guess(metadata))
             return predicted_error(sums, estimates, budget, n_rows, plain, is_bought)
 
-        return min((plain, unit), key=error)
+        return min((plain, bought), key=error)
 
     def prepare(self, metadata: Metadata, target: str, candidates: Sequence[str] | None = None) -> PreparedMoments:
         """Check the request and calibrate its noise, from public facts alone; say whether moments are divided."""
@@ -102,16 +129,31 @@ class NoisyMoments(MomentsParameters, MomentsMethod):
                 "selective_inference=fission must know how much a selection owes to chance, but rows of one unit may "
                 f"be alike, and rows_per_unit={metadata.rows_per_unit}. Leave it out, or run a plan with split."
             )
+        if self.public_moments is not None and self.selective_inference == FISSION:
+            raise InvalidParameterError(
+                "selective_inference=fission divides what the rows tell, but public_moments are one for both parts. "
+                "Leave it out, or run a plan with split."
+            )
         unset = self.selective_inference is None and self.fit
-        inference = ("none" if metadata.rows_per_unit > 1 else FISSION) if unset else self.selective_inference
+        is_one = metadata.rows_per_unit > 1 or self.public_moments is not None
+        inference = ("none" if is_one else FISSION) if unset else self.selective_inference
         method = self.model_copy(update={"selective_inference": inference})
         return super(NoisyMoments, method).prepare(metadata, target, candidates)
 
     def divided(self, record: MomentsRecord, rng: Source) -> MomentsRecord:
         """Return the moments with the part that columns are selected by, here or later, where it can be known."""
-        if self.selective_inference == "none" or record.rows_per_unit > 1:
+        if self.selective_inference == "none" or record.rows_per_unit > 1 or record.known is not None:
             return record
         return with_parts(record, rng)
+
+    def false_chance(self, xty_variance: float, metadata: Metadata) -> float | None:
+        """Return what the penalty auto keeps to, where public facts tell it."""
+        if self.model_penalty != "auto" or self.max_false is not None:
+            return self.max_false
+        # Parts of the moments have more noise, weighted rows another number.
+        if metadata.n_rows is None or self.selective_inference == FISSION or self.row_norm is not None:
+            return None
+        return default_max_false(xty_variance, metadata.n_rows)
 
     def check(self, candidates: tuple[str, ...]) -> None:
         """Refuse models that do not fit the candidates."""

@@ -13,6 +13,7 @@ from discreet.data.design import Design
 from discreet.data.engine import Table
 from discreet.data.metadata import Metadata
 from discreet.errors import InvalidParameterError
+from discreet.kernels.moments.moments import GRID
 from discreet.kernels.rows.unit_rows import shortest_length
 from discreet.kernels.sufficient_statistics.clip import SCALES, most_clipped, widening
 from discreet.kernels.sufficient_statistics.regression import coefficient_shares
@@ -392,6 +393,24 @@ class MomentsMethod(SumsParameters, Fitter):
         level = clip_level(noise, self._n_guess(metadata), 1.0 / max(len(sums.columns) - 1, 1))
         return min(exact(level, "y_quantile"), Fraction(99, 100))
 
+    def false_chance(self, xty_variance: float, metadata: Metadata) -> float | None:
+        """Return the chance of a false column that a penalty is set for; None where nothing is selected by one.
+
+        Parameters
+        ----------
+        xty_variance : float
+            Of the noise in X'y, on scaled columns.
+        metadata : Metadata
+            With the number of rows, where it is public.
+
+        Returns
+        -------
+        float or None
+            Where no column goes with the target.
+        """
+        del xty_variance, metadata
+        return None
+
     def shares(self, relation: NeighboringRelation, sums: NoisySums) -> Shares4:
         """Return how the budget inside the moments is split.
 
@@ -410,7 +429,8 @@ class MomentsMethod(SumsParameters, Fitter):
         replaces = relation is NeighboringRelation.REPLACE_ONE
         name: Literal["replace_one", "add_or_remove_one"] = "replace_one" if replaces else "add_or_remove_one"
         public = not sums.noisy_entries.any()
-        shares = coefficient_shares(name) if self.purpose == "coefficients" else selection_shares(name, public)
+        of_slopes = self.purpose == "coefficients" and not public
+        shares = coefficient_shares(name) if of_slopes else selection_shares(name, public)
         shares = shares._replace(rows=COUNT_SHARE if sums.count_is_noisy else 0.0)
         # Homogeneous in the shares, so that dividing by the cost makes it 1; a hair more, for it is a float.
         total = exact(cost(shares, name), "share") * (1 + Fraction(1, 10**12))
@@ -445,7 +465,9 @@ class PreparedMoments(Preparation):
         self.delta = exact_delta(method.delta)
         self.estimates = sums.estimates(method.shares(metadata.neighboring, sums))
         self._check_scales()
-        self.noise = self.estimates[0].noise(self.budget, CLAIM)
+        variance = self.estimates[0].variance(self.budget) / GRID**4 * sums.largest_scale**2
+        chance = {"max_false": method.false_chance(variance, metadata)}
+        self.noise = self.estimates[0].noise(self.budget, CLAIM).model_copy(update=chance)
         self.steps = (*(part.record() for part in tuning.parts), *self._moments_steps())
         self.parameters = {
             **method.model_dump(mode="json", exclude_none=True, by_alias=True),

@@ -15,11 +15,12 @@ from discreet.data.design import Design
 from discreet.data.metadata import CategoryColumn, NumericColumn, half_width
 from discreet.kernels.moments.moments import GRID
 from discreet.kernels.rows.unit_rows import CONSTANT
-from discreet.kernels.sufficient_statistics.gram import NoisyGram
+from discreet.kernels.sufficient_statistics.gram import KnownGram, NoisyGram
 from discreet.mechanisms.rng import Source
+from discreet.methods.base.known_columns import KnownColumns
 from discreet.methods.base.noise_budget import NoiseBudget, PrivateEstimate, drawn_together
-from discreet.release import MomentsRecord
-from discreet.typing import Bools, Integers
+from discreet.release import KnownRecord, MomentsRecord
+from discreet.typing import Bools, Floats, Integers
 
 CLAIM = "methods/moments/noisy_moments.privacy.md"
 BLOCKS = ("X'y", "diagonal of X'X", "X'X", "y'y", "rows")
@@ -40,12 +41,15 @@ class NoisySums:
         Mean and variance, on the scaled columns, of candidates whose distribution is declared public.
     uncorrelated : bool
         Whether those candidates are declared uncorrelated.
+    known : KnownColumns, optional
+        Means and covariances of all candidates, where they are public: then nothing of X'X is released.
     """
 
     design: Design
     fit_intercept: bool
     declared: Mapping[str, tuple[float, float]]
     uncorrelated: bool
+    known: KnownColumns | None = None
 
     # ---- which sums
 
@@ -80,6 +84,8 @@ class NoisySums:
     @cached_property
     def noisy_entries(self) -> Bools:
         """Entries of X'X that are released with noise; the others are public, or zero by their meaning."""
+        if self.known is not None:
+            return np.zeros((len(self.owners), len(self.owners)), dtype=np.bool_)
         owners = np.array([owner or "" for owner in self.owners])
         wide = np.array([width > 1 for width in self._widths])
         noisy = ~((owners[:, None] == owners[None, :]) & wide[:, None])  # two levels of a category never meet
@@ -190,6 +196,12 @@ class NoisySums:
 
     def _public_gram(self, n_rows: float, n_variance: float) -> tuple[list[list[int]], list[list[float]]]:
         """Return what is declared of X'X, and how far the table's own sums may lie from it, as a variance."""
+        if self.known is not None:
+            second = np.outer(self._known_means, self._known_means)
+            first = int(self.fit_intercept)
+            second[first:, first:] += self.known.covariance
+            whole = np.rint(second * n_rows * GRID**2).astype(object).tolist()
+            return whole, np.zeros_like(second).tolist()  # the error is of all entries together: `known_error`
         mean = np.array([1.0 if owner is None else self.declared.get(owner, (0.0, 0.0))[0] for owner in self.owners])
         spread = np.array([0.0 if owner is None else self.declared.get(owner, (0.0, 0.0))[1] for owner in self.owners])
         second = np.outer(mean, mean) + np.diag(spread)
@@ -202,6 +214,16 @@ class NoisySums:
         gram = np.where(public, second * n_rows, 0.0) * GRID**2
         variance = np.where(public, np.maximum(sampled, 0.0) * n_rows + second**2 * n_variance, 0.0) * GRID**4
         return np.rint(gram).astype(object).tolist(), variance.tolist()
+
+    @property
+    def _known_means(self) -> Floats:
+        """Public means of X's columns, 1 of the constant."""
+        means = np.zeros(0) if self.known is None else self.known.means
+        return np.append(1.0, means) if self.fit_intercept else means
+
+    @property
+    def _known_record(self) -> KnownRecord | None:
+        return None if self.known is None else self.known.record(self._known_means.tolist())
 
     def _record(
         self,
@@ -241,6 +263,7 @@ class NoisySums:
             yty_variance=yty_variance,
             rows_per_unit=self.design.metadata.rows_per_unit,
             references=self._references(),
+            known=self._known_record,
             offset=self.adjustment.offset,
             weights=self.adjustment.weights,
         )
@@ -249,6 +272,11 @@ class NoisySums:
     def _constant(self) -> float:
         """Value of the constant column."""
         return CONSTANT if self.is_unit else self.design.constant / GRID
+
+    @property
+    def largest_scale(self) -> float:
+        """What a column is multiplied by, at most, where the moments are read: a constant is made 1."""
+        return max(1.0, 1.0 / self._constant) if self.fit_intercept else 1.0
 
     def _sum_of_weights(self, gram: list[list[int]], n_rows: float) -> float | None:
         """Sum of the squared factors of rows of bounded norm, at least what it can be; with noise where it is not n."""
@@ -321,7 +349,17 @@ def noisy_gram(record: MomentsRecord) -> NoisyGram:
         record.yty_variance / unit**2,
         float(record.sum_of_weights or record.n_rows),  # residuals are weighted: so is their number
         record.n_rows_variance,
+        _known_gram(record),
     )
+
+
+def _known_gram(record: MomentsRecord) -> KnownGram | None:
+    """Return how far the rows' own X'X may lie from public moments; rows of a unit may be alike."""
+    if record.known is None:
+        return None
+    of_records = 0.0 if record.known.n_records is None else record.n_rows**2 / record.known.n_records
+    spread = (record.n_rows * record.rows_per_unit + of_records) * record.known.tails
+    return KnownGram(spread, np.array(record.known.means), record.n_rows)
 
 
 def _trace(gram: list[list[int]]) -> int:

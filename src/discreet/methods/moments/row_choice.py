@@ -49,7 +49,8 @@ def predicted_error(
     entries = np.where(np.eye(n_columns, dtype=np.bool_), noise.get(BLOCKS[1], 0.0), noise.get(BLOCKS[2], 0.0))
     if sums.noisy_entries[0, first:].any():
         entries = entries * np.outer(centered, centered)
-    error = np.where(noisy, np.minimum(entries / np.outer(scale, scale), MOST_ERROR), 1.0 / n_rows)
+    records = 0.0 if sums.known is None or sums.known.n_records is None else 1.0 / sums.known.n_records
+    error = np.where(noisy, np.minimum(entries / np.outer(scale, scale), MOST_ERROR), 1.0 / n_rows + records)
     of_target = noise[BLOCKS[0]] * centered / scale**2
     total: Floats = (
         of_target / _target_variance(sums, length, target_is_bought) + EXPLAINED * error.mean(axis=1) + 1.0 / n_rows
@@ -66,6 +67,8 @@ def _target_variance(sums: NoisySums, length: float, is_bought: bool) -> float:
 
 def _declared(sums: NoisySums) -> tuple[Floats, Floats]:
     """Mean and variance of each column, declared or supposed."""
+    if sums.known is not None:
+        return sums.known.means, sums.known.covariance.diagonal()
     owners = [owner for owner in sums.owners if owner is not None]
     stated = [sums.declared.get(owner, (0.0, COLUMN_SQUARE)) for owner in owners]
     return np.array([mean for mean, _ in stated]), np.array([variance for _, variance in stated])

@@ -21,7 +21,9 @@ from discreet.data.metadata import Metadata
 from discreet.errors import InvalidParameterError
 from discreet.kernels.glm.count_bound import Histogram, HistogramRequest
 from discreet.kernels.glm.families import Columns, Family, RowMap
-from discreet.kernels.glm.noisy_newton import MOST_PASSES, AnyRequest, Problem, attainable_sd, noisy_newton
+from discreet.kernels.glm.noisy_newton import MOST_PASSES, AnyRequest, noisy_newton
+from discreet.kernels.glm.problem import Problem
+from discreet.kernels.glm.requests import attainable_sd
 from discreet.kernels.glm.sandwich import UnitScores
 from discreet.kernels.glm.score_fit import Fit
 from discreet.mechanisms.additive import MAX_SCALE, discrete_gaussian

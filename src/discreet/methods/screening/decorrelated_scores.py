@@ -8,6 +8,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from typing import Any, ClassVar, cast
 
 import numpy as np
@@ -20,28 +21,34 @@ from discreet.data.engine import Table
 from discreet.data.metadata import Metadata, NumericColumn, half_width
 from discreet.errors import InvalidParameterError
 from discreet.kernels.moments.moments import GRID
+from discreet.kernels.rows.decorrelated_rows import BINS, DISTANCES
 from discreet.kernels.rows.decorrelated_scores import Fit, Target
 from discreet.kernels.sufficient_statistics.decorrelation import (
     CUTS,
     Columns,
     Pilot,
     columns_of,
+    contradiction,
     corrected,
     decorrelation,
     fit_of,
     pilot,
+    public_columns,
+    whitening,
 )
 from discreet.mechanisms.additive import check_scale, discrete_laplace
 from discreet.mechanisms.cube import check_cube, cube_noise, cube_variance
 from discreet.mechanisms.quantile import noisy_quantile, rank_sensitivity
 from discreet.mechanisms.rng import Source
+from discreet.methods.base.known_columns import KnownColumns
 from discreet.methods.base.method import Method, Outcome, Preparation, Progress
 from discreet.methods.base.part import Part
-from discreet.methods.base.request_facts import not_protected, public_columns, rows_progress
-from discreet.methods.screening.decorrelated_rows import BINS, DISTANCES, ScoredRows
+from discreet.methods.base.request_facts import not_protected, rows_progress
+from discreet.methods.base.request_facts import public_columns as columns_record
+from discreet.methods.screening.decorrelated_columns import entering_together, saturated_rows
 from discreet.methods.screening.threshold_choice import AboveThreshold
 from discreet.methods.screening.units import Units
-from discreet.parameters.screening import DECORRELATION_SHARES, DecorrelatedParameters
+from discreet.parameters.screening import DECORRELATION_SHARES, FEW_SHARES, PUBLIC_SHARES, DecorrelatedParameters
 from discreet.release import NoiseRecord, StepRecord
 from discreet.typing import Floats, Integers
 
@@ -67,6 +74,12 @@ SAMPLING = 0.8
 
 MOST_SCORE = 2**61
 """In steps: beyond any threshold, and far from where 64 bits end."""
+
+ENOUGH_FOR_PILOT = 0.6
+"""Of the information, where the columns' moments are public: with less a pilot costs more than it tells."""
+
+ENOUGH_FOR_CHECK = 2.0
+"""The same: with less a look at whether rows go with the public moments sees nothing."""
 
 HALF = Fraction(1, 2)
 
@@ -112,11 +125,15 @@ class DecorrelatedScreening(DecorrelatedParameters, Method):
         center = self.y_center if isinstance(self.y_center, float) else None
         design = Design.plan(metadata, target, candidates, center)
         units = Units.of(design.candidates, self.forced, self.groups)
-        width = ScoredRows.of(design, units).width
+        width = saturated_rows(design, units)[0].width
         if width > MOST_COLUMNS:
             raise InvalidParameterError(
                 f"decorrelated must have at most {MOST_COLUMNS} columns, a category one a level but the first, but "
                 f"there are {width}: noise grows with their pairs. Name fewer candidates, or use sis."
+            )
+        if self.public_moments is not None and self.saturation is not None:
+            raise InvalidParameterError(
+                "saturation must not be given with public_moments, which are of columns as they are. Leave one out."
             )
         middle, half = half_width(cast("NumericColumn", metadata.declared(target)))
         return PreparedScores(self, replace(design, center=middle, bound=half), units)
@@ -140,11 +157,12 @@ class PreparedScores(Preparation):
     def __init__(self, method: DecorrelatedScreening, design: Design, units: Units) -> None:
         self.method, self.design, self.units, self.metadata = method, design, units, design.metadata
         self.columns, self.target, self.candidates = design.columns, design.target, design.candidates
-        self.rows = ScoredRows.of(design, units, self._saturation)
+        self.known = None if method.public_moments is None else KnownColumns.of(method.public_moments, design)
+        self.rows, self.entering = saturated_rows(design, units, self._saturation, has_products=self.known is None)
         self.width = self.rows.width
-        self.budget = _budget(method)
+        self.budget = _budget(method, self._default_shares)
         self.choice = AboveThreshold(
-            self.rows.units,
+            self.entering,
             self.budget["screening"],
             self._moved * GRID**2,
             GRID**2,
@@ -158,8 +176,9 @@ class PreparedScores(Preparation):
         self.event = ComposedEvent((*(part.event for part in self.parts.values()), self.choice.event))
         self.steps = (*(part.record() for part in self.parts.values()), self._screening(self.noise))
         stated = method.model_dump(mode="json", exclude_none=True)
-        self.parameters: dict[str, Any] = {**stated, **self.choice.parameters, "saturation": self._saturation}
-        self.public = tuple(public_columns(self.metadata, design))
+        saturation = {} if self.known is not None else {"saturation": self._saturation}
+        self.parameters: dict[str, Any] = {**stated, **self.choice.parameters, **saturation}
+        self.public = tuple(columns_record(self.metadata, design))
         self.not_protected = not_protected(self.metadata)
 
     @property
@@ -176,8 +195,25 @@ class PreparedScores(Preparation):
         """As stated, or the nearer to 1 the more rows there publicly are beside the noise."""
         if self.method.saturation is not None:
             return self.method.saturation
-        n_rows = self.metadata.n_rows or self.method.n0 or TYPICAL_ROWS
-        return _between(SATURATIONS, self._information(n_rows) ** 0.4)
+        if self.known is not None:
+            return 1.0
+        return _between(SATURATIONS, self._information(self._n_guess) ** 0.4)
+
+    @property
+    def _n_guess(self) -> int:
+        return self.metadata.n_rows or self.method.n0 or TYPICAL_ROWS
+
+    @property
+    def _default_shares(self) -> dict[str, float]:
+        """Shares of the parts before the choice, of those that there are."""
+        shares = DECORRELATION_SHARES
+        if self.known is not None:
+            shares = PUBLIC_SHARES if self._information(self._n_guess) >= ENOUGH_FOR_PILOT else FEW_SHARES
+        absent = set() if self.method.y_center == "private" else {"y_median"}
+        can_see = self.width > 1 and self._information(self._n_guess) >= ENOUGH_FOR_CHECK
+        absent |= set() if can_see else {"public_check"}
+        absent |= {"gram"} if self.known is not None and not self._buys_count else set()
+        return {name: share for name, share in shares.items() if name not in absent}
 
     def _information(self, n_rows: float) -> float:
         return n_rows * self.method.epsilon * 2.0 / self._moved / ENOUGH
@@ -188,7 +224,7 @@ class PreparedScores(Preparation):
 
     @property
     def _n_products(self) -> int:
-        return self._buys_count + self.width + len(self.rows.pairs[0])
+        return self._buys_count + (self.width + len(self.rows.pairs[0]) if self.known is None else 0)
 
     def _scale(self, name: str) -> Fraction:
         """Scale of the noise of a vector of sums, in rows."""
@@ -196,14 +232,15 @@ class PreparedScores(Preparation):
 
     def _parts(self) -> dict[str, Part]:
         """The parts before the choice, in their order."""
-        parts = [self._rank_part("y_median", BINS)] if self.method.y_center == "private" else []
-        parts += [
-            self._rank_part("y_scale", len(DISTANCES)),
-            self._cube_part("gram", self._n_products),
-            self._cube_part("pilot", self.width + 1),
-            self._shift_part(),
-        ]
-        return {part.name: part for part in parts}
+        makers = {
+            "y_median": lambda: self._rank_part("y_median", BINS),
+            "y_scale": lambda: self._rank_part("y_scale", len(DISTANCES)),
+            "gram": lambda: self._cube_part("gram", self._n_products),
+            "pilot": lambda: self._cube_part("pilot", self.width + 1),
+            "public_check": lambda: self._cube_part("public_check", self.width * (self.width - 1) // 2),
+            "y_shift": self._shift_part,
+        }
+        return {name: make() for name, make in makers.items() if name in self.budget}
 
     def _rank_part(self, name: str, n_points: int) -> Part:
         epsilon, gamma = self.budget[name], rank_sensitivity(HALF, self.metadata.neighboring, self._rows_per_unit)
@@ -288,16 +325,17 @@ class PreparedScores(Preparation):
         """
         steps = list[StepRecord]()
         center = self._center(table, rng, steps)
-        distance = self._distance(table, rng, steps, center)
+        distance = self._distance(table, rng, steps, center) if "y_scale" in self.parts else 2
         target = Target(center, max(distance // 2, 1))
         n_rows, columns, first = self._first_look(table, rng, steps, target)
+        self._check_public(table, rng, steps, columns, n_rows)
         first = self._residual_mean(table, rng, steps, target, first, fit_of(columns, first, distance), n_rows)
         cut = _between(CUTS, self._information(n_rows) ** 0.8)
-        plan = decorrelation(columns, first, self.rows.together, distance, cut)
+        plan = decorrelation(columns, first, entering_together(self.entering), distance, cut)
         start = np.zeros(self.width, dtype=np.int64)
         progress_of_rows = rows_progress(progress, table)
         sums = table.map_reduce(
-            self.design, lambda cells: self.rows.scores(cells, target, plan.scoring), start, progress_of_rows
+            self.design, partial(self.rows.scores, target=target, scoring=plan.scoring), start, progress_of_rows
         )
         # A noisy number of rows may be larger than it looks.
         more = 2.0 * math.sqrt(cube_variance(self._n_products, self._scale("gram"))) if self._buys_count else 0.0
@@ -308,7 +346,7 @@ class PreparedScores(Preparation):
         shifted = np.abs(np.clip(sums, -MOST_SCORE, MOST_SCORE) + _steps(plan.shifts * n_rows))
         own = shifted - _steps(DEVIATIONS * (np.sqrt(variances) - math.sqrt(variances.mean())))
         threshold = round((noise.threshold or 0.0) * GRID**2)
-        chosen = self.choice.draw(self.rows.units.scores(np.maximum(own, 0)), threshold, rng)
+        chosen = self.choice.draw(self.entering.scores(np.maximum(own, 0)), threshold, rng)
         names = tuple(self.candidates[place] for place in self.units.columns(chosen))
         return Outcome(names, noise, (*steps, self._screening(noise)))
 
@@ -327,7 +365,7 @@ class PreparedScores(Preparation):
     def _distance(self, table: Table, rng: Source, steps: list[StepRecord], center: int) -> int:
         """Return the noisy median distance of the target from its center, in steps of its grid."""
         start = np.zeros(len(DISTANCES), dtype=np.int64)
-        counts = table.map_reduce(self._target_alone, lambda cells: self.rows.distances(cells, center), start)
+        counts = table.map_reduce(self._target_alone, partial(self.rows.distances, center=center), start)
         distance = int(DISTANCES[noisy_quantile(counts, HALF, *self._law("y_scale", rng))])
         steps.append(self.parts["y_scale"].record(distance / GRID * self.design.bound))
         return distance
@@ -343,31 +381,69 @@ class PreparedScores(Preparation):
         self, table: Table, rng: Source, steps: list[StepRecord], target: Target
     ) -> tuple[float, Columns, Pilot]:
         """Return the number of rows, the columns' moments and the pilot's coefficients, all from noisy sums."""
-        first, second = self.rows.pairs
+        first, _ = self.rows.pairs
         start = np.zeros(1 + self.width + len(first) + self.width + 1, dtype=np.int64)
-        sums = table.map_reduce(self.design, lambda cells: self.rows.first_sums(cells, target), start)
-        products = sums[0 if self._buys_count else 1 : len(start) - self.width - 1]
-        noisy = cube_noise(products.tolist(), self._scale("gram") * GRID**2, rng)
-        steps.append(self.parts["gram"].record())
-        spread = math.sqrt(cube_variance(self._n_products, self._scale("gram")))
-        n_rows = max(noisy[0] / GRID**2, spread) if self._buys_count else float(self.metadata.n_rows or 1)
-        averages = np.array(noisy[len(noisy) - self.width - len(first) :], dtype=np.float64) / GRID**2 / n_rows
-        moments = np.eye(self.width)
-        moments[first, second] = moments[second, first] = averages[self.width :]
-        variance = (spread / n_rows) ** 2
-        columns = columns_of(averages[: self.width], moments, variance, self.rows.is_two_valued)
+        if not self.parts.keys() & {"gram", "pilot"}:
+            return float(self.metadata.n_rows or 1), self._public_columns, Pilot.none(self.width)
+        sums = table.map_reduce(self.design, partial(self.rows.first_sums, target=target), start)
+        n_rows, columns = self._columns(sums, rng, steps)
+        if "pilot" not in self.parts:
+            return n_rows, columns, Pilot.none(self.width)
         signs = cube_noise(sums[-self.width - 1 :].tolist(), self._scale("pilot") * GRID**2, rng)
         steps.append(self.parts["pilot"].record())
         averages = np.array(signs, dtype=np.float64) / GRID**2 / n_rows
         noise = cube_variance(self.width + 1, self._scale("pilot")) / n_rows**2
         return n_rows, columns, pilot(columns, averages, SAMPLING / n_rows, noise)
 
+    def _columns(self, sums: Integers, rng: Source, steps: list[StepRecord]) -> tuple[float, Columns]:
+        """Return the number of rows and the columns' moments, as far as they are not public from noisy sums."""
+        if "gram" not in self.parts:
+            return float(self.metadata.n_rows or 1), self._public_columns
+        first, second = self.rows.pairs
+        at = 0 if self._buys_count else 1
+        noisy = cube_noise(sums[at : at + self._n_products].tolist(), self._scale("gram") * GRID**2, rng)
+        steps.append(self.parts["gram"].record())
+        spread = math.sqrt(cube_variance(self._n_products, self._scale("gram")))
+        n_rows = max(noisy[0] / GRID**2, spread) if self._buys_count else float(self.metadata.n_rows or 1)
+        if self.known is not None:
+            return n_rows, self._public_columns
+        averages = np.array(noisy[len(noisy) - self.width - len(first) :], dtype=np.float64) / GRID**2 / n_rows
+        moments = np.eye(self.width)
+        moments[first, second] = moments[second, first] = averages[self.width :]
+        variance = (spread / n_rows) ** 2
+        return n_rows, columns_of(averages[: self.width], moments, variance, self.rows.is_two_valued)
+
+    @property
+    def _public_columns(self) -> Columns:
+        """The columns' moments where they are public; levels of a category are 1 or -1 here."""
+        known = cast("KnownColumns", self.known)
+        used = self.rows.is_read
+        scale = np.where(known.is_level, 2.0, 1.0)[used]
+        means = known.means[used] * scale - known.is_level[used]
+        covariance = known.covariance[np.ix_(used, used)] * np.outer(scale, scale)
+        n_records = math.inf if known.n_records is None else float(known.n_records)
+        return public_columns(means, covariance, known.skewness[used], n_records, self.rows.is_two_valued)
+
+    def _check_public(
+        self, table: Table, rng: Source, steps: list[StepRecord], columns: Columns, n_rows: float
+    ) -> None:
+        """Tell how far the rows' correlations lie from the public ones, in standard deviations."""
+        if "public_check" not in self.parts:
+            return
+        turned, constants = whitening(columns)
+        n_pairs, scale = self.width * (self.width - 1) // 2, self._scale("public_check")
+        work = partial(self.rows.pairs_turned, turned=turned, constants=constants)
+        sums = table.map_reduce(self.design, work, np.zeros(n_pairs, dtype=np.int64))
+        averages = np.array(cube_noise(sums.tolist(), scale * GRID**2, rng), dtype=np.float64) / GRID**2 / n_rows
+        far = contradiction(averages, cube_variance(n_pairs, scale) / n_rows**2, n_rows, columns.n_records)
+        steps.append(self.parts["public_check"].record(round(far, 2)))
+
     def _residual_mean(
         self, table: Table, rng: Source, steps: list[StepRecord], target: Target, first: Pilot, fit: Fit, n_rows: float
     ) -> Pilot:
         """Return the pilot with what the mean of its residuals tells."""
         start = np.zeros(1, dtype=np.int64)
-        total = table.map_reduce(self.design, lambda cells: self.rows.residuals(cells, target, fit), start)
+        total = table.map_reduce(self.design, partial(self.rows.residuals, target=target, fit=fit), start)
         scale = self._scale("y_shift")
         noisy = discrete_laplace([int(total[0])], scale * GRID, rng)[0] / GRID
         steps.append(self.parts["y_shift"].record(noisy / n_rows))
@@ -386,19 +462,20 @@ def _between(ends: tuple[float, float], factor: float) -> float:
     return min(max(low * factor, low), high)
 
 
-def _budget(method: DecorrelatedScreening) -> dict[str, Fraction]:
+def _budget(method: DecorrelatedScreening, defaults: dict[str, float]) -> dict[str, Fraction]:
     """Return the epsilon of each part; they add up to that of the request, exactly."""
     epsilon = exact_epsilon(method.epsilon)
-    names = [name for name in DECORRELATION_SHARES if name != "y_median" or method.y_center == "private"]
     stated = method.shares or {}
-    if "y_median" in stated and "y_median" not in names:
-        raise InvalidParameterError("shares must not have y_median where y_center is public. Leave it out.")
-    shares = {name: exact(stated.get(name, DECORRELATION_SHARES[name]), f"shares[{name!r}]") for name in names}
+    unknown = [name for name in stated if name not in defaults]
+    if unknown:
+        why = "y_center is public" if unknown[0] == "y_median" else "public_moments are given and rows are few"
+        raise InvalidParameterError(f"shares must not have {unknown[0]} where {why}. Leave it out.")
+    shares = {name: exact(stated.get(name, share), f"shares[{name!r}]") for name, share in defaults.items()}
     budget = {name: epsilon * share for name, share in shares.items()}
     rest = epsilon - sum(budget.values(), Fraction(0))
     if rest <= 0:
         raise InvalidParameterError(
-            f"shares must leave something for the choice of the columns, but those of {', '.join(names)} add up to 1 "
+            f"shares must leave something for the choice of the columns, but those of {', '.join(shares)} add up to 1 "
             "or more. Lower one."
         )
     return budget | {"screening": rest}

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import logsumexp, ndtri
+from scipy.special import expit, ndtri
 
 from discreet.accounting.events import Event, SelectionEvent
 from discreet.errors import InvalidParameterError
@@ -32,6 +32,7 @@ MOST_DRAWN = 20_000
 
 N_DRAWN, MOST_NUMBERS, SEED = 4000, 4_000_000, 20
 """Tables without an effect that are drawn, from a seed: the threshold is a public number, the same every time."""
+
 
 LARGEST = 2.0**31
 """Of a threshold, in rows: with it all sums of scores fit in 64 bits."""
@@ -75,10 +76,8 @@ class AboveThreshold:
 
     def __post_init__(self) -> None:
         # The noise of a center adds less than what is left here.
-        least = threshold_of(
-            self.units.n_columns, float(self.scale) / self.step, 1.0, self.absent_weight, self.max_false
-        )
-        if least > LARGEST / 4.0:
+        facts = (self.units.n_columns, float(self.scale) / self.step, 1.0, self.absent_weight, self.max_false)
+        if _bound_of(*facts) > LARGEST / 4.0 and threshold_of(*facts) > LARGEST / 4.0:
             raise InvalidParameterError(
                 f"n_features_to_select=auto needs a larger epsilon: at epsilon {float(self.epsilon):.3g} no number of "
                 "rows reaches the threshold. Raise epsilon, or give a number of columns."
@@ -159,21 +158,62 @@ def threshold_of(d: int, scale: float, sd: float, absent_weight: int, max_false:
     Scores are supposed to be independent and normal with standard deviation `sd`, the most that products in [-1, 1]
     have; the noise to be that of the exponential mechanism, which permute-and-flip keeps below.
     """
-    # Half of the chance for a score above s, half for a move of a score below: (1 + 1/b)^d - 1 subsets, each with the
-    # chance exp(-(t - s) / scale) of that without a column.
-    beyond = sd * float(-ndtri(max_false / (4.0 * d)))
-    bound = beyond + scale * (math.log(2.0 / max_false) + _log_expm1(d * math.log1p(1.0 / absent_weight)))
+    bound = _bound_of(d, scale, sd, absent_weight, max_false)
     if d > MOST_DRAWN:
         return bound
-    rng = Source.seeded(SEED)
-    words = rng.words(max(min(N_DRAWN, MOST_NUMBERS // d), 200) * d).reshape(-1, d)
-    sizes = np.sort(np.abs(ndtri((words + 0.5) * 2.0**-64)), axis=1)[:, ::-1] * sd
+    tables = _Tables.of(_sizes_of_no_effect(d) * sd, scale, absent_weight)
     low, high = 0.0, bound
     for _ in range(40):
         middle = (low + high) / 2.0
-        wrong = float(false_chances(sizes, middle, scale, absent_weight).mean())
-        low, high = (middle, high) if wrong > max_false else (low, middle)
+        low, high = (middle, high) if tables.are_wrong_more_often(middle, max_false) else (low, middle)
     return high
+
+
+@lru_cache(maxsize=1)
+def _sizes_of_no_effect(d: int) -> Floats:
+    """Draw tables of d scores without an effect, of standard deviation one; absolute, the largest first."""
+    words = Source.seeded(SEED).words(max(min(N_DRAWN, MOST_NUMBERS // d), 200) * d).reshape(-1, d)
+    return np.sort(np.abs(ndtri((words + 0.5) * 2.0**-64)), axis=1)[:, ::-1]
+
+
+@dataclass(frozen=True)
+class _Tables:
+    """Drawn scores, by table the largest first, and what a choice from them needs at any threshold.
+
+    Where all scores lie below the threshold t, the nearest are the largest, and the weights of all classes with a
+    feature over that of none are x = sum_j (1 + 1/b)^j exp((s_j - t) / scale) / b. The chance of a feature is then
+    x / (1 + x), and t enters x as a factor.
+    """
+
+    sizes: Floats
+    log_odds: Floats
+    scale: float
+    absent_weight: int
+
+    @classmethod
+    def of(cls, sizes: Floats, scale: float, absent_weight: int) -> "_Tables":
+        terms = sizes / scale + np.arange(sizes.shape[1]) * math.log1p(1.0 / absent_weight)
+        largest = terms.max(axis=1, keepdims=True)
+        log_odds = np.log(np.exp(terms - largest).sum(axis=1)) + largest[:, 0] - math.log(absent_weight)
+        return cls(sizes, log_odds, scale, absent_weight)
+
+    def are_wrong_more_often(self, threshold: float, max_false: float) -> bool:
+        """Tell whether the mean chance of a feature is above `max_false`."""
+        is_above = self.sizes[:, 0] > threshold
+        wrong = float(expit(self.log_odds[~is_above] - threshold / self.scale).sum())
+        most = max_false * len(is_above)
+        if wrong > most or wrong + is_above.sum() <= most:  # the other tables' chances cannot matter
+            return wrong > most
+        others = false_chances(self.sizes[is_above], threshold, self.scale, self.absent_weight)
+        return wrong + float(others.sum()) > most
+
+
+def _bound_of(d: int, scale: float, sd: float, absent_weight: int, max_false: float) -> float:
+    """Return a threshold that is high enough, without a drawn table."""
+    # Half of the chance for a score above s, half for a move of a score below: (1 + 1/b)^d - 1 subsets, each with the
+    # chance exp(-(t - s) / scale) of that without a column.
+    beyond = sd * float(-ndtri(max_false / (4.0 * d)))
+    return beyond + scale * (math.log(2.0 / max_false) + _log_expm1(d * math.log1p(1.0 / absent_weight)))
 
 
 def false_chances(sizes: Floats, threshold: float, scale: float, absent_weight: int) -> Floats:
@@ -181,17 +221,24 @@ def false_chances(sizes: Floats, threshold: float, scale: float, absent_weight: 
 
     Shapes: sizes (n, d), returns (n,). Classes are those of `discreet.mechanisms.threshold`.
     """
-    n, d = sizes.shape
+    d = sizes.shape[1]
+    # Sorted, those above the threshold come first: both sides run away from it, and are merged by a stable sort.
     distances = np.abs(sizes - threshold)
-    order = np.argsort(distances, axis=1)
+    order = np.argsort(distances, axis=1, kind="stable")
     distances = np.take_along_axis(distances, order, axis=1)
     is_above: Bools = np.take_along_axis(sizes > threshold, order, axis=1)
-    beyond = np.concatenate([np.cumsum(~is_above[:, ::-1], axis=1)[:, ::-1], np.zeros((n, 1))], axis=1)
+    n_below = d - is_above.sum(axis=1)
+    left = n_below[:, None] - np.cumsum(~is_above, axis=1)  # columns below the threshold beyond each
     absent = math.log(absent_weight)
-    moved = np.arange(d) * math.log1p(absent_weight) + (beyond[:, 1:] + is_above) * absent - distances / scale
-    weights = np.concatenate([beyond[:, :1] * absent, moved], axis=1)
+    weights = (left + is_above) * absent
+    weights += np.arange(d) * math.log1p(absent_weight)
+    weights -= distances / scale
+    natural = n_below * absent
+    largest = np.maximum(weights.max(axis=1), natural)
+    weights -= largest[:, None]
+    total = largest + np.log(np.exp(weights, out=weights).sum(axis=1) + np.exp(natural - largest))
     none = d * absent - np.where(is_above, distances, 0.0).max(axis=1) / scale
-    chances: Floats = -np.expm1(np.minimum(none - logsumexp(weights, axis=1), 0.0))
+    chances: Floats = -np.expm1(np.minimum(none - total, 0.0))
     return chances
 
 

@@ -78,6 +78,8 @@ class Calibration:
         phi.
     n_candidates : int
         The most columns that pay it.
+    max_false : float, optional
+        The chance of a false column that it is set for.
     """
 
     noise: Noise
@@ -85,13 +87,20 @@ class Calibration:
     sensitivity: Sensitivity
     penalty: Fraction
     n_candidates: int
+    max_false: float | None = None
 
     @classmethod
     def of(
-        cls, design: Design, sensitivity: Sensitivity, epsilon: Fraction, noise: Noise, penalty: Fraction
+        cls,
+        design: Design,
+        sensitivity: Sensitivity,
+        epsilon: Fraction,
+        noise: Noise,
+        penalty: Fraction,
+        max_false: float | None = None,
     ) -> "Calibration":
         """Calibrate to the range sensitivity of the scores, inflated for the errors of computing them."""
-        return cls(noise, epsilon, sensitivity, penalty, len(design.candidates))
+        return cls(noise, epsilon, sensitivity, penalty, len(design.candidates), max_false)
 
     @property
     def gamma(self) -> Fraction:

@@ -95,7 +95,7 @@ class PenalizedLeastSquares(LeastSquaresParameters, SubsetSelection):
         if self.model_penalty != "auto" or tuning.n_public is None:
             return self.model_penalty in ("aic", "bic")
         scale = float(Sensitivity.of(setting.design, setting.ratio).range / tuning.remaining)
-        max_false = self.max_false or default_max_false(scale, tuning.n_public)
+        max_false = self.false_chance(setting, tuning, scale, tuning.n_public)
         noise = noise_penalty(scale, setting.n_units, max_false)
         return math.log(tuning.n_public) * self._likely_variance(tuning) >= 0.5 * noise
 
@@ -103,6 +103,31 @@ class PenalizedLeastSquares(LeastSquaresParameters, SubsetSelection):
     def _likely_variance(tuning: Tuning) -> float:
         """Of a residual, in squared target bounds: a bound that is typical of the target has more of it inside."""
         return 0.5 if "y_bound" in tuning.budget else 0.25
+
+    def false_chance(self, setting: Setting, tuning: Tuning, scale: float, n_rows: int) -> float:
+        """Return the chance of a false column that the penalty auto is set for, as stated or by default.
+
+        Parameters
+        ----------
+        setting : Setting
+            Of the models.
+        tuning : Tuning
+            The private estimates before the choice.
+        scale : float
+            Of the selection's noise, in squared target bounds.
+        n_rows : int
+            The number of rows.
+
+        Returns
+        -------
+        float
+            Where no column goes with the target.
+        """
+        if self.max_false is not None:
+            return self.max_false
+        # Of a target within bounds that are public: a standard deviation of a third of them is typical.
+        variance = 0.5 if "y_bound" in tuning.budget else 1.0 / 9.0
+        return default_max_false(scale, n_rows, setting.n_units, variance)
 
     def penalty(self, setting: Setting, tuning: Tuning, scale: Fraction, sigma2: float | None, n_rows: int) -> Fraction:
         """Return phi in squared target bounds.
@@ -129,7 +154,7 @@ class PenalizedLeastSquares(LeastSquaresParameters, SubsetSelection):
             return exact(self.model_penalty, "model_penalty") / exact(setting.design.bound, "y_bound") ** 2
         if self.model_penalty == "auto":
             variance = sigma2 if sigma2 is not None else self._likely_variance(tuning)
-            max_false = self.max_false or default_max_false(float(scale), n_rows)
+            max_false = self.false_chance(setting, tuning, float(scale), n_rows)
             return Fraction(covering_penalty(variance, float(scale), setting.n_units, n_rows, max_false))
         return Fraction((sigma2 or 0.0) * (2.0 if self.model_penalty == "aic" else math.log(max(n_rows, 2))))
 
@@ -163,6 +188,8 @@ class PreparedLeastSquares(PreparedSelection):
         parts = tuning.parts
         self.event: Event | None = None if method.as_published else events_of(*(p.event for p in parts), selection)
         self.noise = self._noise(setting, self.calibration)
+        if "n_rows" in tuning.budget and method.max_false is None:  # the chance follows from their number
+            self.noise = self.noise.model_copy(update={"max_false": None})
         self.steps = (*(part.record() for part in parts), self.selection_record(self.noise)) if parts else ()
         unit = setting.design.bound**2
         named = isinstance(method.model_penalty, str)
@@ -290,7 +317,10 @@ class PreparedLeastSquares(PreparedSelection):
         penalty = self.method.penalty(setting, self.tuning, sensitivity.range / epsilon, sigma2, n_rows)
         if self.tuning.budget:  # after a private estimate nothing is refused; above this it is infinite
             penalty = min(penalty, Fraction(MAX_PENALTY))
-        return Calibration.of(setting.design, sensitivity, epsilon, self.method.noise_law, penalty)
+        chance = None
+        if self.method.model_penalty == "auto" and not self.method.as_published:
+            chance = self.method.false_chance(setting, self.tuning, float(sensitivity.range / epsilon), n_rows)
+        return Calibration.of(setting.design, sensitivity, epsilon, self.method.noise_law, penalty, chance)
 
     def _run_as_published(self, table: Table, rng: Source) -> Outcome:
         """Algorithm 1 to the letter: y's bound is the largest y observed, which is what makes it not private."""
@@ -322,6 +352,7 @@ class PreparedLeastSquares(PreparedSelection):
             numerics=f"{self._draw()}; score errors counted in the inflation",
             claim="methods/subset_selection/pcls.privacy.md",
             penalty=float(calibration.penalty) * unit,
+            max_false=calibration.max_false,
         )
 
     def _published_noise(self, gamma: float) -> NoiseRecord:

@@ -153,6 +153,25 @@ class ProfileLikelihood(LikelihoodParameters, SubsetSelection):
             )
         return delta
 
+    def false_chance(self, scale: Fraction, n_units: int, n_rows: int) -> float:
+        """Return the chance of a false column that the penalty auto is set for, as stated or by default.
+
+        Parameters
+        ----------
+        scale : Fraction
+            Of the selection's noise.
+        n_units : int
+            Number of columns or groups that are free to enter.
+        n_rows : int
+            Number of rows, public or guessed.
+
+        Returns
+        -------
+        float
+            Where no column goes with the target.
+        """
+        return self.max_false or default_max_false(float(min(scale, Fraction(10**12))), n_rows, n_units, 1.0)
+
     def penalty(self, scale: Fraction, n_units: int, n_rows: int) -> Fraction:
         """Return phi on the scale of -2 log-likelihood.
 
@@ -174,7 +193,7 @@ class ProfileLikelihood(LikelihoodParameters, SubsetSelection):
             penalty = exact(self.model_penalty, "model_penalty")
         elif self.model_penalty == "auto":
             likely = float(min(scale, Fraction(10**12)))
-            max_false = self.max_false or default_max_false(likely, n_rows)
+            max_false = self.false_chance(scale, n_units, n_rows)
             penalty = Fraction(covering_penalty(1.0, likely, n_units, n_rows, max_false))
         else:
             penalty = Fraction(2.0 if self.model_penalty == "aic" else math.log(max(n_rows, 2)))
@@ -343,6 +362,8 @@ class PreparedProfileLikelihood(PreparedSelection):
         self.method, self.split = method, split
         # The most that the range can be where it is used at all.
         self.noise = self._noise(replace(self.profile(setting).widest(), uniform=False))
+        if method.variance_floor is None and method.max_false is None:  # the chance follows from the sum of squares
+            self.noise = self.noise.model_copy(update={"max_false": None})
         selection = SelectionEvent(split.selection, method.noise_law)
         parts = list(tuning.parts)
         failure: list[Event] = []
@@ -500,6 +521,10 @@ class PreparedProfileLikelihood(PreparedSelection):
             formula = "n log((1 + x) / (1 - x))" if replace_one else "-n0 log(1 - x)"
             formula += ", x = (r + R)^2 / a bound of RSS"
         gamma, inflation = float(choice.gamma), float(choice.inflation)
+        chance = None
+        if self.method.model_penalty == "auto" and not choice.uniform:
+            scale = (choice.gamma + choice.inflation) / self.split.selection
+            chance = self.method.false_chance(scale, self.setting.n_units, self.split.n_rows)
         return NoiseRecord(
             mechanism=self.method.mechanism,
             noise=self.method.noise_law,
@@ -512,6 +537,7 @@ class PreparedProfileLikelihood(PreparedSelection):
             numerics="exact draw; score errors counted in the inflation",
             claim="methods/subset_selection/pcpl.privacy.md",
             penalty=float(choice.penalty),
+            max_false=chance,
         )
 
     def _published_box(self, scale: float) -> NoiseRecord:

@@ -12,24 +12,36 @@ MOST_FALSE = 0.5
 
 LEAST_FALSE = 1e-6
 
+WEAK_SHARE = 0.04
+"""Of the target's variance: what the weakest column explains that should be found where the noise is large."""
+
 WORTH = 20.0
-"""Rows for one scale of the noise, over the default chance of a false column.
-
-A penalty of scale log(d / max_false) has the scale as its unit, and what a column explains grows with the rows: the
-more of them a scale, the less such a penalty takes of it. On tables of three equal or unequal effects, chances of half
-and of twice as much find fewer of the right models.
-"""
+"""Rows for one scale of the noise, over the chance of a false column, where weaker columns can be found, too."""
 
 
-def default_max_false(scale: float, n_rows: float) -> float:
+def default_max_false(scale: float, n_rows: float, n_units: int, variance: float) -> float:
     """Return the chance of a false column that a penalty is set for: it falls as rows and epsilon grow.
+
+    `variance` is that of the target, in the unit of the scores.
 
     Examples
     --------
-    >>> default_max_false(12.5, 100), default_max_false(12.5, 1000), default_max_false(1.25, 10_000)
-    (0.5, 0.25, 0.0025)
+    >>> [round(default_max_false(scale, 1000, 6, 0.5), 4) for scale in (12.5, 2.5, 1.25)]
+    [0.5, 0.1099, 0.025]
     """
-    return min(max(WORTH * scale / max(n_rows, 1.0), LEAST_FALSE), MOST_FALSE)
+    rows, d = max(n_rows, 2.0), max(n_units, 1)
+    # The penalty is half of what the weakest column gains: then e^(-gain / 2 scale) is both the chance that a column
+    # without effect enters and that this one stays out.
+    gain = WEAK_SHARE * variance * rows
+    by_noise = d * math.exp(-gain / (2.0 * scale)) if scale > 0.0 else 0.0
+    # Effects of all sizes, equally likely: those below a penalty of scale log(d / m) are a part of scale / rows times
+    # it, and m plus a multiple of that is least at a multiple of scale / rows.
+    of_all_sizes = WORTH * scale / rows
+    # Without noise: sigma^2 chi^2_1 beyond a quarter of the gain, where a null and a weak effect are told apart by the
+    # roots of what they explain; within the penalties log n and 2 log n of consistent criteria.
+    quarter, log_rows = WEAK_SHARE * rows / 4.0, math.log(rows)
+    by_sampling = d * math.erfc(math.sqrt(min(max(quarter, log_rows), 2.0 * log_rows) / 2.0))
+    return min(max(by_noise, of_all_sizes, by_sampling, LEAST_FALSE), MOST_FALSE)
 
 
 def noise_penalty(scale: float, n_units: int, max_false: float) -> float:

@@ -6,7 +6,9 @@ import numpy as np
 from scipy.special import expit
 
 from discreet.kernels.glm.families import Family
-from discreet.kernels.glm.noisy_newton import Problem, Request, noisy_newton
+from discreet.kernels.glm.noisy_newton import noisy_newton
+from discreet.kernels.glm.problem import Problem
+from discreet.kernels.glm.requests import Request
 from discreet.kernels.glm.score_fit import Fit
 from discreet.kernels.moments.moments import GRID
 

@@ -10,7 +10,9 @@ from glm_problems import THETA, fitted, logistic_cells, natural, poisson_cells
 from tests.effort import either
 
 from discreet.kernels.glm.families import LOGISTIC, poisson
-from discreet.kernels.glm.noisy_newton import ALMOST_ALL, BOX, MOST_PASSES, START, Problem, attainable_sd
+from discreet.kernels.glm.noisy_newton import ALMOST_ALL, MOST_PASSES
+from discreet.kernels.glm.problem import BOX, START, Problem
+from discreet.kernels.glm.requests import attainable_sd
 from discreet.kernels.glm.sensitivity import joint_sensitivity
 from discreet.kernels.moments.moments import GRID
 

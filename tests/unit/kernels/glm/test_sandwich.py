@@ -9,7 +9,9 @@ from scipy.special import expit
 from tests.unit.kernels.glm.glm_problems import THETA, natural, with_noise
 
 from discreet.kernels.glm.families import LOGISTIC, Columns, poisson
-from discreet.kernels.glm.noisy_newton import Problem, attainable_sd, noisy_newton
+from discreet.kernels.glm.noisy_newton import noisy_newton
+from discreet.kernels.glm.problem import Problem
+from discreet.kernels.glm.requests import attainable_sd
 from discreet.kernels.glm.sandwich import SpreadRequest
 from discreet.kernels.moments.moments import GRID
 

@@ -5,8 +5,9 @@ import pytest
 from glm_problems import logistic_cells, with_noise
 
 from discreet.kernels.glm.families import LOGISTIC
-from discreet.kernels.glm.noisy_newton import Problem, noisy_newton
+from discreet.kernels.glm.noisy_newton import noisy_newton
 from discreet.kernels.glm.pooled_score import Pool
+from discreet.kernels.glm.problem import Problem
 from discreet.kernels.glm.score import ScoreModel, Turned, intervals, minimize
 
 

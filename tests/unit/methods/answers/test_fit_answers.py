@@ -202,7 +202,7 @@ def test_an_open_coefficient_leaves_open_what_it_is_part_of():
         ({"age": None, "site": "a"}, "within its bounds"),
         ({"age": "many", "site": "a"}, "within its bounds"),
         ({"age": 10**400, "site": "a"}, "within its bounds"),
-        ({"age": 50, "site": "a", "shoe": 3}, "'shoe' is none"),
+        ({"age": 50, "site": "a", "shoe": 3}, "'shoe' is not one"),
     ],
 )
 @pytest.mark.parametrize("family", ["linear", "logistic"])

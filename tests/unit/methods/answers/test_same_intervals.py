@@ -180,7 +180,7 @@ def test_a_derived_column_follows_from_those_that_it_is_made_of():
     assert answers.predict(at).mean == answers.predict(at | {"product": -2.0}).mean
     with pytest.raises(InvalidParameterError, match="computed from dose, site and would be -2"):
         answers.predict(at | {"product": 1.0})
-    with pytest.raises(InvalidParameterError, match="'product' is none"):
+    with pytest.raises(InvalidParameterError, match="'product' is not one"):
         answers.marginal_effects({"product": 1.0})
     terms = {term.name: term.estimate for term in answers.release.fit.coefficients}
     effects = {(one.column, one.end): one.change for one in answers.marginal_effects({"dose": 0.0, "site": "a"})}

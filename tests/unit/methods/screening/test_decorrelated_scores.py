@@ -188,3 +188,54 @@ def test_too_many_columns_and_other_targets_are_refused():
     columns = COLUMNS | {"y": {"type": "category", "levels": ["no", "yes"]}}
     with pytest.raises(MetadataError, match="target must be numeric"):
         method_of("decorrelated").prepare(metadata_of(columns), "y")
+
+
+LOOKED_AT = 12
+
+
+def public_of(rng, n, correlation):
+    return dc.public_moments(pa.table(_chained(rng, n, correlation)), metadata_of(CHAINED), tuple("uvw"))
+
+
+CHAINED = {**dict.fromkeys("uvw", BOX), "y": COLUMNS["y"]}
+
+
+def _chained(rng, n, correlation):
+    return {
+        name: np.clip(column / 4, -1, 1) for name, column in zip("uvw", chain(rng, n, 3, correlation).T, strict=True)
+    }
+
+
+def test_public_columns_do_with_fewer_rows():
+    """One of three correlated columns matters, at an epsilon at which nothing is found when all is bought."""
+    found = {True: 0, False: 0}
+    for seed in range(LOOKED_AT):
+        rng = np.random.default_rng(seed)  # noqa: TID251 - simulated data, not noise
+        known, cells = public_of(rng, 1000, 0.7), _chained(rng, 600, 0.7)
+        cells["y"] = np.clip(10 + 8 * cells["v"] + 2 * rng.standard_normal(600), 0, 20)
+        for is_public in found:
+            more = {"public_moments": known} if is_public else {}
+            found[is_public] += selected(cells, CHAINED, seed, 600, epsilon=0.4, **more) == ("v",)
+    assert found[True] >= 9
+    assert found[False] <= 4
+
+
+@pytest.mark.parametrize(("correlation", "is_flagged"), [(0.7, False), (0.0, True)])
+def test_a_public_table_of_other_people_is_found_out(correlation, is_flagged):
+    """With many rows the release says whether they go with the public table."""
+    flagged = 0
+    for seed in range(LOOKED_AT):
+        rng = np.random.default_rng(seed)  # noqa: TID251 - simulated data, not noise
+        known, cells = public_of(rng, 1000, correlation), _chained(rng, 4000, 0.7)
+        cells["y"] = np.clip(10 + 8 * cells["v"] + 2 * rng.standard_normal(4000), 0, 20)
+        prepared = method_of("decorrelated", epsilon=4.0, public_moments=known).prepare(metadata_of(CHAINED, 4000), "y")
+        steps = prepared.run(dc.open_table(pa.table(cells), metadata_of(CHAINED, 4000)), Source.seeded(seed)).steps
+        flagged += next(step.value for step in steps if step.name == "public_check") > 3.0
+    assert flagged == LOOKED_AT if is_flagged else flagged <= 1
+
+
+def test_public_columns_and_saturation_exclude_each_other():
+    """Public moments are of columns as they are."""
+    stated = {"labels": ("a",), "means": (0.0,), "covariance": ((0.2,),)}
+    with pytest.raises(InvalidParameterError, match="saturation must not"):
+        method_of("decorrelated", public_moments=stated, saturation=0.5).prepare(metadata_of(COLUMNS), "y", ("a",))

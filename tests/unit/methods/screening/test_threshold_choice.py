@@ -7,6 +7,7 @@ import pytest
 import discreet as dc
 from discreet.errors import InvalidParameterError
 from discreet.mechanisms.rng import Source
+from discreet.methods.screening import threshold_choice
 from discreet.methods.screening.sis import IndependenceScreening
 from discreet.methods.screening.threshold_choice import false_chances, threshold_of
 from discreet.methods.screening.units import Units
@@ -48,6 +49,15 @@ def test_threshold_keeps_its_promise_on_other_draws(d, max_false):
     rng = np.random.default_rng(d)  # noqa: TID251 - simulated data, not noise
     wrong = false_chances(np.abs(rng.normal(size=(4000, d))) * 30.0, t, 4.0, max(1, round(d / 3)))
     assert abs(wrong.mean() - max_false) < 4 * 2**0.5 * (max_false / 4000) ** 0.5
+
+
+@pytest.mark.parametrize(("d", "scale", "sd"), [(1, 3.0, 20.0), (40, 30.0, 5.0), (200, 2.0, 140.0)])
+def test_threshold_is_where_the_mean_chance_crosses(d, scale, sd):
+    """On the tables that are drawn, the chance of a false column is above what is allowed just below the threshold."""
+    weight = max(1, round(d / 3))
+    t, sizes = threshold_of(d, scale, sd, weight, 0.05), threshold_choice._sizes_of_no_effect(d) * sd
+    below, above = (false_chances(sizes, t * (1 + shift), scale, weight).mean() for shift in (-1e-9, 1e-9))
+    assert above < 0.05 < below
 
 
 def test_threshold_of_many_columns_is_a_bound_and_grows_slowly():

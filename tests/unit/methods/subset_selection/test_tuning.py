@@ -6,6 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pyarrow as pa
 import pytest
+from scipy.stats import chi2
 
 from discreet.accounting.events import SelectionEvent
 from discreet.data.engines.frame import FrameTable
@@ -14,11 +15,12 @@ from discreet.errors import InvalidParameterError
 from discreet.kernels.rows.target_places import CLIPS
 from discreet.mechanisms.rng import Source
 from discreet.mechanisms.selection import noisy_min
+from discreet.methods.moments.moment_answers import MomentAnswers
 from discreet.methods.moments.moments_selection import NoisyMoments
 from discreet.methods.subset_selection.calibration import Sensitivity
 from discreet.methods.subset_selection.pcls import PenalizedLeastSquares
 from discreet.methods.subset_selection.pcpl import ProfileLikelihood
-from discreet.methods.subset_selection.penalty import covering_penalty, default_max_false, noise_penalty
+from discreet.methods.subset_selection.penalty import WEAK_SHARE, covering_penalty, default_max_false, noise_penalty
 from discreet.methods.subset_selection.tuning import RADII, split
 
 N = 4000
@@ -153,7 +155,8 @@ def test_automatic_penalties_buy_a_variance_only_where_it_can_matter():
         for n in (50, N, 10**6):
             prepared = PenalizedLeastSquares(epsilon=epsilon, **PUBLIC).prepare(declared(n=n), "y")
             scale = float(Sensitivity.of(prepared.design, prepared.setting.ratio).range) / epsilon
-            worth = math.log(n) / 4 >= 0.5 * noise_penalty(scale, 2, default_max_false(scale, n))
+            max_false = default_max_false(scale, n, 2, 1.0 / 9.0)
+            worth = math.log(n) / 4 >= 0.5 * noise_penalty(scale, 2, max_false)
             assert bool(prepared.steps) == worth
     private = declared("add_or_remove_one")
     known = PenalizedLeastSquares(epsilon=100.0, max_false=0.1, **PUBLIC)
@@ -167,8 +170,6 @@ def test_covering_penalty_meets_both_ends(d):
 
     In between it is at least either, and no more than their sum at that level.
     """
-    from scipy.stats import chi2
-
     level, n = 1 / (1 + 5 * d), 500
     noise, sampling = math.log(5 * d), max(math.log(n), chi2.isf(level, 1))
     assert covering_penalty(0.0, 3.0, d, n, 0.2) == pytest.approx(3.0 * noise, rel=1e-6)
@@ -182,7 +183,7 @@ def test_covering_penalty_meets_both_ends(d):
 def test_covering_penalty_has_the_level_it_claims():
     """Simulation-free: the integral over the chi-square by its own distribution agrees."""
     from scipy.integrate import quad
-    from scipy.stats import chi2, logistic
+    from scipy.stats import logistic
 
     found = covering_penalty(1.0, 4.0, 10, 2, 0.5)
     chance = quad(lambda u: logistic.sf((found - chi2.isf(u, 1)) / 4.0), 0, 1, limit=500)[0]
@@ -210,10 +211,39 @@ def test_a_false_column_is_as_seldom_as_stated(max_false, mechanism):
         assert false >= 0.7 * max_false
 
 
+@pytest.mark.parametrize("scale", [1.0, 3.0])
+def test_a_default_penalty_is_half_of_what_the_weakest_column_gains(scale):
+    """Where noise decides: what has no effect enters as seldom as a twenty-fifth of the variance stays out."""
+    d, variance = 6, 0.5
+    n = round(2.0 * scale * math.log(d / 0.2) / (WEAK_SHARE * variance))  # at a chance of .2
+    chance = default_max_false(scale, n, d, variance)
+    assert noise_penalty(scale, d, chance) == pytest.approx(WEAK_SHARE * variance * n / 2, rel=1e-6)
+    assert chance == pytest.approx(0.2, rel=0.05)
+
+
+def test_the_chance_that_is_kept_to_is_in_the_noise_box():
+    """By default and as stated, of a penalty auto alone; in a release where it follows from a noisy number of rows."""
+    stated = PenalizedLeastSquares(epsilon=1.0, max_false=0.07).prepare(declared(), "y")
+    assert stated.noise.max_false == 0.07
+    usual = PenalizedLeastSquares(epsilon=1.0, **PUBLIC).prepare(declared(), "y").noise
+    assert usual.penalty == pytest.approx(usual.scale * math.log(2 / usual.max_false), rel=0.2)
+    assert PenalizedLeastSquares(epsilon=1.0, model_penalty=1.0).prepare(declared(), "y").noise.max_false is None
+    private = declared("add_or_remove_one")
+    assert PenalizedLeastSquares(epsilon=50.0).prepare(private, "y").noise.max_false is None
+    outcome = run(private, epsilon=50.0)[1]
+    assert 0.0 < outcome.noise.max_false <= 0.5
+
+
 def test_the_chance_of_a_false_column_falls_as_rows_and_epsilon_grow():
     """From a half on; a stated one stays, and is refused beside a penalty that does not heed it."""
-    chances = [default_max_false(12.5 / epsilon, n) for n, epsilon in ((100, 1), (1000, 1), (1000, 10), (10_000, 10))]
-    assert chances == [0.5, 0.25, 0.025, 0.0025]
+    pairs = ((100, 1), (1000, 1), (1000, 5), (1000, 10), (10_000, 1))
+    chances = [default_max_false(12.5 / epsilon, n, 6, 0.5) for n, epsilon in pairs]
+    assert chances[:2] == [0.5, 0.5]
+    assert 0.05 < chances[2] < 0.2
+    assert chances[3:] == [0.025, 0.025]  # effects of all sizes: 20 x scale / rows
+    # Without noise it errs no more often than BIC, and less where the rows are many.
+    assert default_max_false(1e-9, 100, 6, 0.5) == pytest.approx(6 * chi2.sf(math.log(100), 1))
+    assert default_max_false(1e-9, 3000, 6, 0.5) == pytest.approx(6 * chi2.sf(2 * math.log(3000), 1))
     scales = []
     for n in (1000, 10_000):
         prepared = PenalizedLeastSquares(epsilon=1.0).prepare(declared(n=n), "y")
@@ -291,3 +321,13 @@ def test_a_table_without_anything_is_answered(penalty):
             outcome = PenalizedLeastSquares(**asked).prepare(metadata, "y").run(rows, Source.seeded(seed))
             assert set(outcome.selected) <= {"a", "b"}
             assert all(math.isfinite(step.value) for step in outcome.steps[:-1])
+
+
+def test_moments_tell_the_chance_that_they_keep_to():
+    """The one that the release's own moments are read with, where public facts tell it; as stated, where it is."""
+    usual = NoisyMoments(epsilon=3.0).prepare(declared(), "y")
+    outcome = usual.run(table(declared()), Source.seeded(2))
+    assert usual.noise.max_false == pytest.approx(MomentAnswers(outcome.moments).max_false)
+    assert NoisyMoments(epsilon=3.0, max_false=0.03).prepare(declared(), "y").noise.max_false == 0.03
+    assert NoisyMoments(epsilon=3.0, model_penalty="bic").prepare(declared(), "y").noise.max_false is None
+    assert NoisyMoments(epsilon=3.0, n0=N).prepare(declared("add_or_remove_one"), "y").noise.max_false is None

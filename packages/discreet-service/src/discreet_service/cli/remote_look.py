@@ -185,7 +185,7 @@ def report(
     """
     chosen: Any = format_ or (FORMATS.get(out.suffix.lower()) if out is not None else "text")
     if chosen is None:
-        raise InvalidParameterError(f"The report's format must be told: end --out in {', '.join(FORMATS)}.")
+        raise InvalidParameterError(f"The report needs a format: end --out in {', '.join(FORMATS)}.")
     if chosen == "pdf" and out is None:
         raise InvalidParameterError("A PDF needs a file: give --out FILE.pdf.")
     if out is not None:

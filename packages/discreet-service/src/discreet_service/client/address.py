@@ -42,7 +42,7 @@ def checked_key(key: str) -> str:
     """Return a key without blanks around it, if it can be sent."""
     stripped = key.strip()
     if not _KEY.fullmatch(stripped):
-        raise InvalidParameterError("A key must be one word, as the service showed it, but this is none. Copy it anew.")
+        raise InvalidParameterError("A key must be one word, as the service showed it, but this is not. Copy it again.")
     return stripped
 
 

@@ -61,7 +61,7 @@ def load() -> Login:
         login = Login(str(fields["url"]), str(fields["key"]), fields.get("insecure") is True)
     except (ValueError, KeyError, TypeError, AttributeError):
         raise InvalidParameterError(
-            f"The file of a login must be one that `discreet remote login` wrote, but {path} is not. Log in anew."
+            f"The file of a login must be one that `discreet remote login` wrote, but {path} is not. Log in again."
         ) from None
     return Login(login.url, key or login.key, login.insecure)
 

@@ -123,7 +123,7 @@ _FAILURES: dict[str | None, tuple[type[DiscreetError], str]] = {
     ),
     "changed_after_approval": (
         ConflictError,
-        "A request must be what was approved, but it was not any more. Nothing was charged; make it anew.",
+        "A request must be what was approved, but it changed. Nothing was charged; make it again.",
     ),
     "not_its_own_table": (
         ConflictError,

@@ -144,18 +144,11 @@ def allot(context: Context, who: Principal, name: str, project: str, part: Allot
 
 def budget(context: Context, who: Principal, name: str) -> BudgetOut:
     """Return what a data set may spend and has spent; analysts see the allotments of their projects alone."""
-    permissions.open_dataset(context, who, name)
-    with context.database.read() as connection:
-        own = permissions.projects_of(connection, who)
+    allotments = permissions.open_allotments(context, who, name)
     account = context.ledger.account(name)
     values = {field: getattr(account, field) for field in BudgetOut.model_fields if field != "allotments"}
     values |= {field: float(value) for field, value in values.items() if field.startswith(("epsilon", "delta", "rho"))}
-    allotments = [
-        _allotment(allotment)
-        for allotment in context.ledger.allotments(name)
-        if own is None or allotment.project in own
-    ]
-    return BudgetOut(**values, allotments=allotments)
+    return BudgetOut(**values, allotments=[_allotment(allotment) for allotment in allotments])
 
 
 def _allotment(allotment: Any) -> AllotmentOut:

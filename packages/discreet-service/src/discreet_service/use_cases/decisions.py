@@ -28,7 +28,9 @@ def approve(context: Context, who: Principal, id_: str, sha256: str, comment: st
         dataset = datasets.find(connection, request.dataset, request.version)
     priced = price(context, dataset, request.content)
     if priced.digest != request.question:  # another version of Discreet reads the same text in another way
-        raise ConflictError(f"A request must mean what it meant, but id={id_} does not any more. Have it made anew.")
+        raise ConflictError(
+            f"A request must mean what it meant when it was made, but id={id_} does not. Have it made again."
+        )
     answer = stored_answer(context, priced)
 
     def queue(connection: Connection) -> None:

@@ -2,6 +2,7 @@
 
 from sqlalchemy import Connection
 
+from discreet import workflow
 from discreet_service.access.roles import Principal, Role
 from discreet_service.context import Context
 from discreet_service.store import datasets, requests, users
@@ -31,6 +32,17 @@ def open_dataset(context: Context, who: Principal, name: str) -> Dataset:
     if own is not None and not is_allotted(context, name, own):
         raise datasets.not_found(name)
     return dataset
+
+
+def open_allotments(context: Context, who: Principal, name: str) -> list[workflow.Allotment]:
+    """Return the allotments that somebody sees of a data set that they see."""
+    with context.database.read() as connection:
+        own = projects_of(connection, who)
+        datasets.find(connection, name)
+    seen = [allotment for allotment in context.ledger.allotments(name) if own is None or allotment.project in own]
+    if own is not None and not seen:
+        raise datasets.not_found(name)
+    return seen
 
 
 def open_request(context: Context, who: Principal, id_: str) -> Request:

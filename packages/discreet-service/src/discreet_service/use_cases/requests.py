@@ -175,7 +175,7 @@ def _earlier_request(context: Context, who: Principal, idempotency: str, body_sh
     with context.database.read() as connection:
         earlier = requests.find_by_key(connection, who.name, idempotency)
     if earlier is not None and earlier.body_sha256 != body_sha256:
-        raise ConflictError("An idempotency key must stand for one request, but this one was used for another.")
+        raise ConflictError("An idempotency key must belong to one request, but this one was used for another.")
     return earlier
 
 
@@ -196,5 +196,5 @@ def _check_affordable(context: Context, project: str, priced: workflow.PricedReq
 def _own_request(context: Context, who: Principal, id_: str) -> Request:
     request = permissions.open_request(context, who, id_)
     if request.by != who.name:
-        raise ForbiddenError(f"A request can be changed by who made it alone, but id={id_} is another's.")
+        raise ForbiddenError(f"Only its author can change a request, but id={id_} is another's.")
     return request

@@ -1,0 +1,110 @@
+"""What keeps a text from being metadata, in plain words: all of it at once, with what was probably meant."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any
+
+from pydantic import ValidationError
+
+from discreet.data.columns import CategoryColumn, Features, Long, NumericColumn, PublicTwin
+from discreet.errors import MetadataError
+
+TYPES = ("integer", "real", "category")
+_OWN_WORDS = {
+    "missing": "must be given",
+    "float_parsing": "must be a number",
+    "float_type": "must be a number",
+    "int_parsing": "must be a whole number",
+    "int_type": "must be a whole number",
+    "int_from_float": "must be a whole number",
+    "string_type": "must be a text",
+    "dict_type": "must be a mapping",
+    "list_type": "must be a list",
+    "tuple_type": "must be a list",
+}
+_PARTS = {
+    "columns": (NumericColumn, CategoryColumn),
+    "features": (Features,),
+    "layout": (Long,),
+    "public": (PublicTwin,),
+}
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One thing that must be corrected.
+
+    Parameters
+    ----------
+    path : tuple of str
+        Where in the metadata.
+    message : str
+        What must hold and what was found, as the end of a sentence.
+    """
+
+    path: tuple[str, ...]
+    message: str
+
+    @property
+    def place(self) -> str:
+        """The path as text that is safe to print."""
+        path = ".".join(self.path) or "metadata"
+        return "".join(char if char.isprintable() else repr(char)[1:-1] for char in path)
+
+
+class InvalidMetadataError(MetadataError):
+    """Metadata of another shape than the schema's; all problems are known."""
+
+    def __init__(self, name: str, problems: Sequence[Problem]) -> None:
+        self.problems = tuple(problems)
+        first, n_more = self.problems[0], len(self.problems) - 1
+        more = f" ({n_more} more problem{'s' if n_more > 1 else ''})" if n_more else ""
+        super().__init__(f"{name}: {first.place}: {first.message}{more}. `discreet metadata check FILE` lists all.")
+
+
+def problems(error: ValidationError, keys: Sequence[str]) -> list[Problem]:
+    """Return what is wrong, in the order of the schema; `keys` are those of the whole."""
+    found = [_problem(detail, keys) for detail in error.errors()]
+    meant = {(*problem.path[:-1], near) for problem, near in found if near}
+    return [problem for problem, _ in found if not (problem.path in meant and problem.message == _OWN_WORDS["missing"])]
+
+
+def _problem(detail: Any, keys: Sequence[str]) -> tuple[Problem, str]:
+    """A problem, and the key that was probably meant by an unknown one."""
+    path = tuple(str(step) for step in detail["loc"] if step not in TYPES)
+    kind, value = detail["type"], detail.get("input")
+    shown = f", but it is {value!r}" if isinstance(value, str | int | float) and len(repr(value)) < 60 else ""
+    if kind == "extra_forbidden":
+        near = _near(path[-1], _known(detail["loc"], keys))
+        of = f" of a column of type {detail['loc'][-2]}" if detail["loc"][-2:-1] and detail["loc"][-2] in TYPES else ""
+        return Problem(path, f"is no known key{of}{_meant(near)}"), near
+    if kind == "union_tag_invalid":
+        tag = str(detail["ctx"]["tag"])[:60]
+        message = f"must be integer, real or category, but it is {tag!r}{_meant(_near(tag, TYPES))}"
+        return Problem((*path, "type"), message), ""
+    if kind == "union_tag_not_found":
+        return Problem((*path, "type"), "must be given: integer, real or category"), ""
+    if kind in _OWN_WORDS:
+        return Problem(path, _OWN_WORDS[kind] + ("" if kind == "missing" else shown)), ""
+    message = detail["msg"].removeprefix("Value error, ")
+    if kind in ("enum", "literal_error") and isinstance(value, str):
+        allowed = str(detail.get("ctx", {}).get("expected", "")).replace("'", "").replace(" or ", ", ").split(", ")
+        return Problem(path, f"must be {' or '.join(allowed)}{shown}{_meant(_near(value, allowed))}"), ""
+    found = f", found {value!r}" if shown else ""
+    return Problem(path, f"{message}{found}"), ""
+
+
+def _known(path: Sequence[Any], keys: Sequence[str]) -> list[str]:
+    models = _PARTS.get(str(path[0]), ()) if len(path) > 1 else ()
+    if len(models) > 1 and path[-2] in TYPES:
+        models = (CategoryColumn,) if path[-2] == "category" else (NumericColumn,)
+    return [name for model in models for name in model.model_fields] or list(keys)
+
+
+def _near(name: str, known: Sequence[str]) -> str:
+    return next(iter(get_close_matches(name[:60], known, 1)), "")
+
+
+def _meant(near: str) -> str:
+    return f". Did you mean {near}?" if near else ""

@@ -1,0 +1,79 @@
+"""In which coordinates the later passes see rows, and to which length: where noise hides least of what is likely."""
+
+import numpy as np
+
+from discreet.kernels.glm.families import Groups
+from discreet.kernels.glm.likely_rows import LEAST_VARIANCE, LikelyRows
+from discreet.kernels.glm.pooled_score import Pool, Turned
+from discreet.kernels.glm.problem import Problem
+from discreet.kernels.glm.requests import best_request
+from discreet.kernels.glm.score import ScoreModel
+from discreet.kernels.glm.turned_rows import Turn
+from discreet.typing import Floats
+
+LENGTHS = (1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 24.0, 32.0, 64.0, 128.0, 256.0)
+"""Squared lengths to choose from, in those of a typical row; and that of the longest row that can be."""
+
+AS_GOOD = 1.01
+"""Of lengths whose error is no more than so many times the least one, the largest is taken: rows count alike."""
+
+MUCH_BETTER = 0.8
+"""Of the error by noise in half ranges: rows are turned for less alone, as the first pass's score is lost then."""
+
+MOSTLY_NOISE = 40.0
+"""Nor where it makes the error so many times as large as sampling alone does."""
+
+RESOLVED = 1e-6
+"""Of the largest variance of a direction: the least that counts."""
+
+
+def in_best_coordinates(problem: Problem, model: ScoreModel, pool: Pool, theta: Floats) -> Pool:
+    """Return the pool whose later passes are of turned rows, where that loses much less by noise.
+
+    Without noise the longest length is as good as any, and all rows count alike.
+    """
+    p, curve, later = problem.n_coefficients, pool.curve, 1.0 - problem.start
+    rows = LikelyRows.of(problem.family, theta, curve.center, curve.spread, pool.n_rows, problem.groups, curve.fixed)
+    turn = turn_of(curve.center[:p], curve.spread[:p, :p], pool.spread_noise * p**0.5, float(p) ** 0.5)
+    whole = pool.in_coordinates(Turned(turn, 1.0, 1.0, 1.0))
+    back = np.linalg.inv(turn.natural).astype(np.float64)
+    noise = best_request(problem, model, whole, theta, later)[2] / turn.length**2 * back @ back.T
+    choices = lengths(turn, problem.groups)
+    parts = [parts_of(turn, rows.rows, length) for length in choices]
+    errors = [rows.error(part, noise * length**2) for part, length in zip(parts, choices, strict=True)]
+    best = max(k for k, error in enumerate(errors) if error <= AS_GOOD * min(errors))
+    as_they_are = np.minimum(1.0, problem.cap / (rows.rows**2).sum(axis=1))
+    before = rows.error(as_they_are, best_request(problem, model, pool, theta, later)[2] * np.eye(p))
+    if not (errors[best] < MOSTLY_NOISE and errors[best] - 1.0 < MUCH_BETTER * (before - 1.0)):
+        return pool
+    return pool.in_coordinates(rows.turned(turn.to(choices[best]), parts[best], as_they_are))
+
+
+def turn_of(center: Floats, spread: Floats, noise: float, length: float) -> Turn:
+    """Return the coordinates that make columns uncorrelated, directions of less variance than the noise no longer."""
+    p = len(center)
+    values, vectors = np.linalg.eigh(spread[1:, 1:])
+    floor = max(noise, RESOLVED * float(values.max(initial=0.0)), LEAST_VARIANCE)
+    matrix = np.eye(p)
+    matrix[1:, 1:] = (vectors / np.sqrt(np.maximum(values, floor))) @ vectors.T
+    matrix[1:, 0] = -matrix[1:, 1:] @ center[1:]
+    return Turn.of(matrix, length)
+
+
+def lengths(turn: Turn, groups: Groups) -> list[float]:
+    """Return lengths to choose from: up to that of the longest row within the bounds."""
+    size = np.abs(turn.natural)
+    alone = np.setdiff1d(np.arange(len(size)), [j for group in groups for j in group])
+    reach = size[:, alone].sum(axis=1)  # Hoelder, cells in [-1, 1]; of a group one is 1
+    for group in groups:
+        reach += size[:, list(group)].max(axis=1)
+    longest, typical = float(np.sqrt((reach**2).sum())), float(len(size)) ** 0.5
+    chosen = [typical * part**0.5 for part in LENGTHS if typical * part**0.5 < longest]
+    return [*chosen, longest]
+
+
+def parts_of(turn: Turn, rows: Floats, length: float) -> Floats:
+    """Return what rows count at a length."""
+    squares = ((rows @ turn.natural.T) ** 2).sum(axis=1)
+    parts: Floats = np.minimum(1.0, length**2 / np.maximum(squares, 1e-300))
+    return parts

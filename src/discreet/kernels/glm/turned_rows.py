@@ -1,0 +1,72 @@
+"""Rows in coordinates in which columns have about unit variance and no correlation, and none is long.
+
+A bound on |x| in half ranges asks for the same noise in every direction, and where columns are narrow, far from the
+middle of their bounds or alike that is much beside what the rows tell there. In z = A x, A from released means and
+covariances, noise that is the same in every direction is the same part of what the rows tell. A row z longer than a
+length counts (length / |z|)^2: that depends on its columns alone, so coefficients stay what they were.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from discreet.kernels.moments.moments import GRID
+from discreet.typing import Cells, Floats
+
+FURTHEST = 2**22
+"""A coordinate is clipped here, in steps: 128 times the length."""
+
+BELOW_ONE = 1.0 - 2.0**-40
+"""Covers the rounding of a length."""
+
+
+@dataclass(frozen=True)
+class Turn:
+    """A public map from a row's cells to its coordinates.
+
+    Parameters
+    ----------
+    matrix : ndarray of float, shape (p, p)
+        Whole numbers: of a row's cells its coordinates, over `scale`.
+    scale : float
+        GRID is the length.
+    length : float
+        Longer rows count less.
+    """
+
+    matrix: Floats
+    scale: float
+    length: float
+
+    @classmethod
+    def of(cls, matrix: Floats, length: float) -> "Turn":
+        """Return the map that is nearest to a matrix per half range, shorter rows being scaled to `length`."""
+        p = len(matrix)
+        bits = 37 - math.ceil(math.log2(p + 1))  # so that p products with a cell of 15 bits are below 2^53
+        unit = max(float(np.abs(matrix).max()), 1e-300) / (2**bits - 1)
+        return cls(np.rint(matrix / unit), unit / length, length)
+
+    @property
+    def natural(self) -> Floats:
+        """A: of a row in half ranges its coordinates."""
+        natural: Floats = self.matrix * (self.scale * self.length)
+        return natural
+
+    def to(self, length: float) -> "Turn":
+        """Return the same coordinates with another length."""
+        return Turn(self.matrix, self.scale * self.length / length, length)
+
+    def rows(self, cells: Cells) -> tuple[Floats, Floats]:
+        """Return coordinates, whole steps, |z| <= GRID, and what part of its length is left of a row.
+
+        Each row's are computed from it alone, and round alike wherever it stands. Shapes: cells (n, p); returns
+        (n, p), (n,).
+        """
+        turned = cells.astype(np.float64) @ self.matrix.T  # whole numbers below 2^53, exact in any order
+        steps = np.trunc(np.clip(turned * self.scale, -FURTHEST, FURTHEST))
+        squares = np.zeros(len(steps), dtype=np.int64)
+        for column in steps.astype(np.int64).T:
+            squares += column * column
+        parts = np.minimum(GRID * BELOW_ONE / np.sqrt(np.maximum(squares, 1)), 1.0)
+        return np.trunc(steps * parts[:, None]), parts

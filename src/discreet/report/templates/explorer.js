@@ -1,0 +1,76 @@
+"use strict";
+(function () {
+  var data = JSON.parse(document.getElementById("explorer-data").textContent);
+  var svg = document.getElementById("explorer-curves");
+  var space = "http://www.w3.org/2000/svg";
+  var box = { left: 46, right: 520, top: 12, bottom: 200 };
+  var least = Math.log(data.epsilons[0]), most = Math.log(data.epsilons[data.epsilons.length - 1]);
+
+  function chosen(name) {
+    var slider = document.getElementById("explorer-" + name);
+    return slider ? Number(slider.value) : 0;
+  }
+  function x(epsilon) {
+    var part = most > least ? (Math.log(epsilon) - least) / (most - least) : 0.5;
+    return box.left + part * (box.right - box.left);
+  }
+  function y(chance) { return box.bottom - chance * (box.bottom - box.top); }
+  function draw(name, attributes, text) {
+    var mark = document.createElementNS(space, name);
+    Object.keys(attributes).forEach(function (key) { mark.setAttribute(key, attributes[key]); });
+    if (text !== undefined) { mark.textContent = text; }
+    svg.appendChild(mark);
+  }
+  function line(points, color, width) {
+    draw("polyline", { points: points.join(" "), fill: "none", stroke: color, "stroke-width": width });
+  }
+  function frame() {
+    svg.textContent = "";
+    [0, 0.25, 0.5, 0.75, 1].forEach(function (part) {
+      draw("line", { x1: box.left, x2: box.right, y1: y(part), y2: y(part), stroke: "#d5dce1" });
+      draw("text", { x: box.left - 6, y: y(part) + 4, "text-anchor": "end", "font-size": 12 }, 100 * part + "%");
+    });
+    data.epsilons.forEach(function (epsilon) {
+      draw("text", { x: x(epsilon), y: box.bottom + 18, "text-anchor": "middle", "font-size": 12 }, epsilon);
+    });
+    draw("text", { x: (box.left + box.right) / 2, y: box.bottom + 38, "text-anchor": "middle", "font-size": 12 },
+      "Epsilon (nats)");
+  }
+  function show() {
+    var epsilon = data.epsilons[chosen("epsilon")], rows = data.rows[chosen("rows")], place = chosen("scenario");
+    Object.keys(data.labels).forEach(function (name) {
+      var label = data.labels[name][chosen(name)];
+      document.getElementById("explorer-" + name + "-value").textContent = label;
+      document.getElementById("explorer-" + name).setAttribute("aria-valuetext", label);
+    });
+    var here = data.figures.filter(function (one) { return one.n_rows === rows && one.place === place; });
+    var now = here.filter(function (one) { return one.epsilon === epsilon && data.commands[one.rival]; });
+    now.sort(function (one, other) { return other.overlap - one.overlap || other.right - one.right; });
+    frame();
+    var best = now[0], names = {};
+    here.forEach(function (one) { names[one.rival] = true; });
+    Object.keys(names).sort(function (one) { return best && one === best.rival ? 1 : -1; }).forEach(function (name) {
+      var own = here.filter(function (one) { return one.rival === name; });
+      own.sort(function (one, other) { return one.epsilon - other.epsilon; });
+      var isBest = best && name === best.rival;
+      line(own.map(function (one) { return x(one.epsilon) + "," + y(one.right); }),
+        isBest ? "#0b5c7a" : "#86abbc", isBest ? 2.5 : 1);
+    });
+    var answer = document.getElementById("explorer-answer"), command = document.getElementById("explorer-command");
+    if (!best) {
+      answer.textContent = "No selection was simulated here.";
+      command.textContent = "";
+      return;
+    }
+    draw("circle", { cx: x(epsilon), cy: y(best.right), r: 5, fill: "#0b5c7a" });
+    answer.textContent = "Best here: " + best.rival + ". It selects exactly the right columns in " +
+      Math.round(100 * best.right) + " of 100 such tables (two standard errors: " + Math.round(200 * best.error) +
+      "); overlap with the right ones " + Math.round(100 * best.overlap) + "%.";
+    command.textContent = data.commands[best.rival].split(data.mark).join(String(epsilon));
+  }
+  Object.keys(data.labels).forEach(function (name) {
+    document.getElementById("explorer-" + name).addEventListener("input", show);
+  });
+  document.getElementById("explore").parentNode.hidden = false;
+  show();
+})();

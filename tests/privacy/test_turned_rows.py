@@ -1,0 +1,128 @@
+"""What one row costs in passes of turned rows, from the scales that are drawn with."""
+
+import dataclasses
+import itertools
+
+import numpy as np
+import pytest
+
+from discreet.kernels.glm.families import LOGISTIC, poisson
+from discreet.kernels.glm.problem import Problem
+from discreet.kernels.glm.turned_rows import Turn
+from discreet.kernels.moments.moments import GRID
+from tests.privacy.test_generalized_linear import COLUMNS, cells, price, requests
+
+MU = 3.0
+
+
+def narrow(rng, count, family):
+    """Columns that fill a part of their bounds beside the middle, the last nearly the one before it."""
+    x = np.ones((count, COLUMNS))
+    x[:, 1] = 0.5 + 0.2 * rng.uniform(-1, 1, count)
+    x[:, 2] = -0.3 + 0.1 * rng.uniform(-1, 1, count)
+    x[:, 3] = x[:, 2] + 0.05 * rng.uniform(-1, 1, count)
+    y = rng.choice([-1.0, 1.0], count) if family is LOGISTIC else rng.poisson(1.0, count) / family.high * 2.0 - 1.0
+    return np.rint(np.column_stack([x, np.clip(y, -1.0, 1.0)]) * GRID).astype(np.int16)
+
+
+def turned(family, replace, weighted=False, groups=()):
+    """The passes of turned rows of a fit."""
+    rng = np.random.default_rng(4)  # noqa: TID251 - simulated rows and points, not noise
+    problem = Problem(family, COLUMNS, groups, MU if replace else MU / 2.0, replace, 20_000, weighted=weighted)
+    return [one for one in requests(problem, narrow(rng, 20_000, family), rng) if one.row_map.turn is not None]
+
+
+def single_rows(family, groups=(), count=60):
+    """Rows at the corners of the bounds, where no row of the table is, and inside."""
+    rng = np.random.default_rng(5)  # noqa: TID251 - simulated rows, not noise
+    rows = np.concatenate([cells(rng, count, groups, family), narrow(rng, 15, family)])
+    rows[::2, -1] = rng.choice([-GRID, GRID], len(rows[::2]))  # counts of 0, and the largest
+    return rows
+
+
+def furthest(request):
+    """Rows from the least to the largest linear predictor, with responses at both ends."""
+    corner = np.sign(request.row_map.theta)[1:]
+    rows = [[1.0, *(part * corner), y] for part in np.linspace(-1.0, 1.0, 25) for y in (-1.0, 1.0)]
+    return (np.array(rows) * GRID).astype(np.int16)
+
+
+def dearest(request, rows, replace, shares=None):
+    """The largest price of a pair of rows over what the pass costs."""
+    shares = [None] * len(rows) if shares is None else list(shares)
+    rows, shares = np.concatenate([rows, furthest(request)]), [*shares, *shares[:50]]
+    singles = [
+        request.row_map.sums(row[None], None, None if share is None else np.array([share]))
+        for row, share in zip(rows, shares, strict=True)
+    ]
+    moved = (a - b for a, b in itertools.combinations(singles, 2)) if replace else iter(singles)
+    return max(price(request, change) for change in moved) / request.mu**2
+
+
+@pytest.mark.parametrize(("family", "near"), [(LOGISTIC, 0.5), (poisson(6.0), 0.3)], ids=["logistic", "poisson"])
+@pytest.mark.parametrize("replace", [True, False])
+def test_no_turned_row_costs_more_than_its_pass(family, near, replace):
+    """Over all pairs of rows, however far they are from those of the table, the price is at most mu^2, and near it.
+
+    Of counts few rows have a linear predictor of the largest weight, so the pairs are less near.
+    """
+    prices = [dearest(one, single_rows(family), replace) for one in turned(family, replace)]
+    assert prices
+    assert near < max(prices) <= 1.0
+
+
+@pytest.mark.parametrize("replace", [True, False])
+def test_no_turned_row_with_a_weight_costs_more(replace):
+    """Weights at both ends and between."""
+    rows = single_rows(LOGISTIC)
+    rng = np.random.default_rng(6)  # noqa: TID251 - simulated weights, not noise
+    shares = rng.choice([0, GRID // 3, GRID, GRID], len(rows)).astype(np.int16)
+    prices = [dearest(one, rows, replace, shares) for one in turned(LOGISTIC, replace, weighted=True)]
+    assert prices
+    assert 0.5 < max(prices) <= 1.0
+
+
+@pytest.mark.parametrize("replace", [True, False])
+def test_rows_that_are_not_shortened_are_found_out(replace, monkeypatch):
+    """A control: noise is for rows no longer than a length, so a pass that leaves them as they are costs more."""
+    passes = turned(LOGISTIC, replace)
+    rows = single_rows(LOGISTIC)
+    assert max(dearest(one, rows, replace) for one in passes) <= 1.0
+
+    def as_they_are(turn, cells):
+        steps = np.trunc((cells.astype(np.float64) @ turn.matrix.T) * turn.scale)
+        return steps, np.ones(len(steps))
+
+    monkeypatch.setattr(Turn, "rows", as_they_are)
+    assert max(dearest(one, rows, replace) for one in passes) > 1.0
+
+
+def test_less_noise_is_found_out():
+    """A control: two thirds of the noise cost more than mu^2 on some pair."""
+    rows = single_rows(LOGISTIC)
+    for one in turned(LOGISTIC, True)[-1:]:
+        scales = {name: getattr(one, name) * 2.0 / 3.0 for name in ("sd_gradient", "sd_diagonal", "sd_above")}
+        assert dearest(dataclasses.replace(one, **scales), rows, True) > 1.0
+
+
+def test_no_turned_row_is_longer_than_the_grid():
+    """Corners, rows of the table, and coordinates that stretch a row a thousand times."""
+    rows = single_rows(LOGISTIC)[:, :COLUMNS]
+    rng = np.random.default_rng(7)  # noqa: TID251 - a matrix, not noise
+    for size in (1.0, 30.0, 3e4):
+        turn = Turn.of(rng.normal(size=(COLUMNS, COLUMNS)) * size, 2.0)
+        steps, parts = turn.rows(rows)
+        assert (np.rint(steps) == steps).all()
+        assert ((steps.astype(int) ** 2).sum(axis=1) <= GRID**2).all()
+        assert ((parts > 0.0) & (parts <= 1.0)).all()
+
+
+def test_a_row_adds_the_same_wherever_it_stands():
+    """Sums are those of the rows one by one, in any order: rounding looks at a row alone."""
+    rng = np.random.default_rng(8)  # noqa: TID251 - simulated rows, not noise
+    rows = np.asfortranarray(np.concatenate([narrow(rng, 5000, LOGISTIC), single_rows(LOGISTIC)]))
+    for one in turned(LOGISTIC, True)[:2]:
+        whole = one.row_map.sums(rows)
+        assert (whole == one.row_map.sums(rows[::-1])).all()
+        assert (whole == one.row_map.sums(rows[:777]) + one.row_map.sums(rows[777:])).all()
+        assert (one.row_map.sums(rows[-40:]) == sum(one.row_map.sums(row[None]) for row in rows[-40:])).all()

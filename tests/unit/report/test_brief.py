@@ -1,0 +1,68 @@
+"""The first page of a report: the question in the words of the descriptions, the answer, the guarantee, the budget."""
+
+from report_fits import coefficient, make_fit
+
+from discreet.report.brief import answer
+from discreet.report.facts import gather
+from discreet.report.report_page import page_for
+
+
+def entries(release):
+    """What the first section tells, by its labels."""
+    (block,) = [block for block in page_for(release, "board").sections[0].blocks if block.kind == "entries"]
+    return {entry.label: entry.value for entry in block.entries}
+
+
+def described(release):
+    """The release with a description of the table and of each column."""
+    public = tuple(one.model_copy(update={"description": f"what {one.name} is"}) for one in release.public)
+    origin = release.provenance.model_copy(update={"description": "The survey of 2020."})
+    return release.model_copy(update={"public": public, "provenance": origin})
+
+
+def test_a_first_page_answers_without_the_rest(release):
+    """Question and answer always; a guarantee where one is promised, and then its picture on the same page."""
+    told, first = entries(release), page_for(release, "board").sections[0]
+    assert first.title == "In brief"
+    assert told["Question"]
+    assert told["Answer"]
+    has_promise = release.private and release.provenance.randomness != "seeded"
+    assert ("Guarantee" in told) == has_promise == ("odds" in [block.name for block in first.blocks[1:]])
+
+
+def test_descriptions_stand_beside_names(samples):
+    """In the question, the answer and the tables; the table's description heads the page."""
+    told = entries(described(samples["with ledger"]))
+    assert told["Table"] == "The survey of 2020."
+    assert "mdvis (what mdvis is)" in told["Question"]
+    assert "lncoins (what lncoins is)" in told["Answer"]
+    assert "Table" not in entries(samples["with ledger"])
+
+
+def answered(*terms):
+    """The answer of a linear regression of these terms."""
+    release = make_fit("linear")
+    fit = release.fit.model_copy(update={"coefficients": terms})
+    return answer(gather(release.model_copy(update={"fit": fit}), "board", None))
+
+
+def test_signs_are_told_as_far_as_intervals_tell_them():
+    """Above zero, below zero, and unknown; an end at zero, or none, leaves the sign open."""
+    up, down = coefficient("up", 1.0, ends=(0.5, 1.5)), coefficient("down", -1.0, ends=(-1.5, -0.5))
+    unknown = coefficient("age", 0.1, ends=(0.0, 0.7)), coefficient("open", 0.1, ends=(None, 0.7))
+    text = "mdvis is higher with up and lower with down (95% intervals). The sign of 2 others is not known."
+    assert answered(up, down, *unknown) == text
+    assert answered(*unknown) == "The sign of no coefficient is known (95% intervals)."
+
+
+def test_nothing_is_called_nothing():
+    """Where no interval tells anything, the answer says so and names no sign."""
+    assert answered(coefficient("none", 5.0, ends=(None, None))).startswith("The intervals are uninformative")
+
+
+def test_chance_is_the_answer_where_chance_gives_as_much(samples):
+    """A selection that chance gives is no finding, on the first page as elsewhere."""
+    for release in samples.values():
+        chance = release.chance
+        if chance is not None and chance.called_noise and release.fit is None:
+            assert not entries(release)["Answer"].startswith("Selected")
