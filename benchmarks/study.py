@@ -18,6 +18,7 @@ STUDIES = {
     "median_splits": "what screening finds in microarrays without bounds, by median splits and in one box",
     "plan_calibration": "what a plan tells beside what is had",
     "moments_recovery": "the same of noisy moments by epsilon, pure, with delta and with declared moments",
+    "pay_as_you_go": "what parts below a ceiling spend, beside one release at a fixed epsilon",
     "posterior_calibration": "whether the stated chance of a column is how often it matters",
     "coverage": "how often intervals of regressions hold the truth",
     "answers_coverage": "how often predictions, joint regions and marginal effects of released fits hold the truth",

@@ -160,6 +160,21 @@ def test_how_sure_columns_are_is_free_and_verifies(granted):
     assert "give --from RELEASE" in granted.run("fit", "--posterior").refused(2)
 
 
+def test_moments_are_bought_in_parts_below_a_ceiling(granted):
+    """The same command again is free, the parts verify, and epsilon is refused beside a ceiling."""
+    ask = granted.words(epsilon=None, method="moments", until=0.9, at_most=1, delta=1e-4, out="parts.json")
+    assert "Bought in" in granted.run(*ask).out
+    bought = Release.read("parts.json")
+    assert bought.guarantee.epsilon == 1.0 >= bought.pooled.epsilon_spent
+    spent = granted.spent()
+    granted.run(*ask)
+    assert Release.read("parts.json").pooled == bought.pooled
+    assert granted.spent() == spent
+    assert granted.run("budget", "verify", "parts.json", "--ledger", granted.ledger).code == 0
+    assert "Parts" in granted.run("report", "parts.json").out
+    assert "leave out --epsilon" in granted.run(*ask, "--epsilon", "1").refused(2)
+
+
 def test_a_release_shows_what_it_was_charged_in_rho(place):
     """Under zcdp the release holds its own rho, that of the account, and the delta at which the cap converts."""
     place.run(

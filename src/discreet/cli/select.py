@@ -119,14 +119,13 @@ def select(
     until: Annotated[
         float | None,
         typer.Option(
-            help="Of moments, in the place of --epsilon: buy parts until the likeliest model has this chance, such as "
-            "0.9."
+            help="Of moments, in the place of --epsilon: buy parts until each column is so sure, such as 0.9."
         ),
     ] = None,
     at_most: Annotated[float | None, typer.Option(help="Of --until: the ceiling on epsilon, of all parts.")] = None,
     until_of: Annotated[
-        str, typer.Option(help="Of --until: model, or columns: that each column matters, or that it does not.")
-    ] = "model",
+        str, typer.Option(help="Of --until: columns, that each matters or that it does not; or the likeliest model.")
+    ] = "columns",
     until_prior: Annotated[
         str,
         typer.Option(help="Of --until: sparse (few, strong effects expected) or broad (any number of effects)."),

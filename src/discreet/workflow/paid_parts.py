@@ -40,13 +40,13 @@ from discreet.workflow.dry_runs import candidates_asked
 from discreet.workflow.priced_request import price
 from discreet.workflow.request import answer
 
-CUMULATIVE_RHO = tuple(Fraction(2.0 ** (-k / 2)) for k in range(8, -1, -1))
-"""Shares of the ceiling's rho that are spent after each part: a sixteenth, then more by the root of two."""
+CUMULATIVE_RHO = tuple(Fraction(2.0 ** (-k / 2)) for k in range(12, -1, -1))
+"""Shares of the ceiling's rho that are spent after each part: a sixty-fourth, then more by the root of two."""
 
 CUMULATIVE_EPSILON = (Fraction(1, 10), Fraction(1, 4), Fraction(1, 2), Fraction(1))
 """The same of epsilon and delta, where these add up: precision goes with their squares, so parts are few."""
 
-LEAST_FIRST = Fraction(1, 4)
+LEAST_FIRST = Fraction(1, 32)
 """Share of the ceiling that the first part has at least where it estimates the level of the target, too."""
 
 LEAST_MORE = Fraction(6, 5)
@@ -80,7 +80,7 @@ class Terms:
     at_most: float
     delta: float
     is_concentrated: bool
-    of: Literal["model", "columns"] = "model"
+    of: Literal["model", "columns"] = "columns"
     prior: Literal["broad", "sparse"] = "sparse"
 
     def __post_init__(self) -> None:
@@ -98,7 +98,18 @@ class Terms:
         return rho_of_epsilon(epsilon, exact_delta(self.delta)) if self.is_concentrated else epsilon
 
     def holds(self, costs: Sequence["Cost"]) -> bool:
-        """Tell whether these costs together are below the ceiling."""
+        """Tell whether these costs together are below the ceiling.
+
+        Parameters
+        ----------
+        costs : sequence of Cost
+            Of all parts.
+
+        Returns
+        -------
+        bool
+            Whether they are.
+        """
         epsilon, delta = exact_epsilon(self.at_most), exact_delta(self.delta)
         failure = sum((cost.failure for cost in costs), Fraction(0))
         if self.is_concentrated:
@@ -108,7 +119,20 @@ class Terms:
         return whole[0] <= epsilon and whole[1] <= delta
 
     def next_amount(self, costs: Sequence["Cost"], buys_level: bool) -> Fraction | None:
-        """Return the rho, or the epsilon, of the next part; None where the ceiling is reached."""
+        """Return the rho, or the epsilon, of the next part; None where the ceiling is reached.
+
+        Parameters
+        ----------
+        costs : sequence of Cost
+            Of the parts before.
+        buys_level : bool
+            Whether the first part estimates the level of the target.
+
+        Returns
+        -------
+        Fraction or None
+            In the currency that adds up.
+        """
         spent = sum((cost.rho if self.is_concentrated else cost.epsilon for cost in costs), Fraction(0)) / self.ceiling
         shares = CUMULATIVE_RHO if self.is_concentrated else CUMULATIVE_EPSILON
         least = LEAST_FIRST if buys_level and not costs else LEAST_MORE * spent
@@ -117,7 +141,20 @@ class Terms:
         return amount if amount > self.ceiling / 1000 else None
 
     def budget(self, amount: Fraction, costs: Sequence["Cost"]) -> tuple[float, float]:
-        """Return the epsilon and delta that a request must have to cost an amount beside the others."""
+        """Return the epsilon and delta that a request must have to cost an amount beside the others.
+
+        Parameters
+        ----------
+        amount : Fraction
+            From `next_amount`.
+        costs : sequence of Cost
+            Of the parts before.
+
+        Returns
+        -------
+        tuple of float
+            Epsilon and delta.
+        """
         if self.is_concentrated:
             return epsilon_for(amount, exact_delta(self.delta)), self.delta
         left = self.ceiling - sum((cost.epsilon for cost in costs), Fraction(0))
@@ -136,14 +173,38 @@ class Cost:
 
     @classmethod
     def of(cls, epsilon: Fraction, delta: Fraction, event: Event | None) -> "Cost":
-        """Return that of a guarantee and its event."""
+        """Return that of a guarantee and its event.
+
+        Parameters
+        ----------
+        epsilon, delta : Fraction
+            Of the guarantee.
+        event : Event or None
+            What was done.
+
+        Returns
+        -------
+        Cost
+            Both ways.
+        """
         if event is None:
             raise InvalidParameterError("A part must have a guarantee: use the system's entropy, and a table's rows.")
         return cls(epsilon, delta, *rho_of(event))
 
     @classmethod
     def of_release(cls, part: Release) -> "Cost":
-        """Return that of a part that was bought, from its record: a hair more, for its numbers are floats."""
+        """Return that of a part that was bought, from its record: a hair more, for its numbers are floats.
+
+        Parameters
+        ----------
+        part : Release
+            As the ledger recorded it.
+
+        Returns
+        -------
+        Cost
+            Both ways.
+        """
         if part.guarantee is None or part.event is None:
             raise InvalidParameterError("A part must have a guarantee, but this release has none. Give one that has.")
         epsilon, delta, event = part.guarantee.epsilon, part.guarantee.delta, event_of(part.event)
@@ -152,7 +213,20 @@ class Cost:
 
 
 def epsilon_for(rho: Fraction, delta: Fraction) -> float:
-    """Return the largest epsilon, of six digits, whose Gaussian noise costs at most this rho."""
+    """Return the largest epsilon, of six digits, whose Gaussian noise costs at most this rho.
+
+    Parameters
+    ----------
+    rho : Fraction
+        The most it may cost.
+    delta : Fraction
+        Of the request.
+
+    Returns
+    -------
+    float
+        Epsilon.
+    """
     low, high = Fraction(0), Fraction(1000)
     while high - low > low / 10**7 + Fraction(1, 10**9):
         middle = (low + high) / 2
@@ -168,7 +242,28 @@ def _shortened(value: Fraction) -> float:
 def terms_for(
     method: NoisyMoments, dataset: str, ledger: Ledger | None, until: float, at_most: float, **choices: Any
 ) -> Terms:
-    """Return the terms of a request: rho adds up where the data set's account says so, or where there is none."""
+    """Return the terms of a request: rho adds up where the data set's account says so, or where there is none.
+
+    Parameters
+    ----------
+    method : NoisyMoments
+        The question.
+    dataset : str
+        Whose account it is.
+    ledger : Ledger or None
+        Where parts are charged.
+    until : float
+        The chance to be reached.
+    at_most : float
+        The ceiling on epsilon.
+    **choices : Any
+        `of` and `prior`.
+
+    Returns
+    -------
+    Terms
+        When to stop, and the ceiling.
+    """
     account = None if ledger is None else ledger.account(dataset)
     concentrated = method.delta > 0 and (account is None or account.accounting == "zcdp")
     return Terms(until, at_most, method.delta, concentrated, **choices)
@@ -224,7 +319,8 @@ def pay_as_you_go(
     _check(method, table, target, candidates)
     bought, costs = list(earlier), [Cost.of_release(part) for part in earlier]
     buys_level = bool(method.model_copy(update={"epsilon": terms.at_most}).shares_of_target(table.metadata, target))
-    release, is_charged = pool(bought, terms) if bought else None, False
+    known = [certainty_of(bought[: at + 1], terms) for at in range(len(bought))]
+    release, is_charged = pool(bought, terms, known) if bought else None, False
     while release is None or not (release.pooled is not None and release.pooled.reached):
         amount = terms.next_amount(costs, buys_level)
         part = None if amount is None else _part(method, terms.budget(amount, costs), bought)
@@ -244,7 +340,8 @@ def pay_as_you_go(
             is_charged = True
         bought.append(answer(part, table, target, candidates, ledger=ledger, rng=rng, progress=progress).release)
         costs.append(cost)
-        release = pool(bought, terms)
+        known.append(certainty_of(bought, terms))
+        release = pool(bought, terms, known)
         if kept is not None:
             kept(release)
     if release is None:
@@ -296,16 +393,36 @@ def _moments(release: Release) -> MomentsRecord:
 # ---- pooled
 
 
-def pool(parts: Sequence[Release], terms: Terms) -> Release:
+Certainty = tuple[float, tuple[str, ...]]
+"""The chance that was asked for, and the likeliest model."""
+
+
+def pool(parts: Sequence[Release], terms: Terms, known: Sequence[Certainty] = ()) -> Release:
     """Return parts of the same sums as one release: post-processing of all of them.
 
+    What is known of the first so many parts together is not computed again.
+
     Its guarantee is that of the ceiling, which holds whenever the parts stop. Claim: ``paid_parts.privacy.md``.
+
+    Parameters
+    ----------
+    parts : sequence of Release
+        As they were released.
+    terms : Terms
+        When to stop, and the ceiling.
+    known : sequence of Certainty
+        Of the first part, the first two, and so on.
+
+    Returns
+    -------
+    Release
+        All parts as one.
     """
     records = [_moments(part) for part in parts]
     entries = [part.provenance.ledger.entry for part in parts if part.provenance.ledger is not None]
     if len(set(entries)) < len(entries) or len({_sums_of(record) for record in records}) > 1:
         raise InvalidParameterError("Parts must be of the same sums, each another draw, but these are not.")
-    reached = [_certainty(_pooled(records[: at + 1]), terms) for at in range(len(parts))]
+    reached = [*known, *(certainty_of(parts[: at + 1], terms) for at in range(len(known), len(parts)))]
     certainty, model = reached[-1]
     moments, first, last, costs = _pooled(records), parts[0], parts[-1], [*map(Cost.of_release, parts)]
     options = {**first.request.get("parameters", {}), "epsilon": terms.at_most}
@@ -370,9 +487,22 @@ def _sums_of(record: MomentsRecord) -> tuple[Any, ...]:
             record.grid, record.constant, record.offset, record.weights, record.rows_per_unit)  # fmt: skip
 
 
-def _certainty(moments: MomentsRecord, terms: Terms) -> tuple[float, tuple[str, ...]]:
-    """The chance that was asked for, from released numbers alone, and the likeliest model."""
-    question = of_moments(moments)
+def certainty_of(parts: Sequence[Release], terms: Terms) -> Certainty:
+    """Return the chance that was asked for, from parts alone, and the likeliest model.
+
+    Parameters
+    ----------
+    parts : sequence of Release
+        As they were released.
+    terms : Terms
+        Which chance.
+
+    Returns
+    -------
+    Certainty
+        Both.
+    """
+    question = of_moments(_pooled([_moments(part) for part in parts]))
     found = question.answer(PRIORS[terms.prior])
     model = tuple(unit for unit, is_in in zip(question.units, found.models[0], strict=True) if is_in)
     chance = found.model_chances[0] if terms.of == "model" else min(max(each, 1.0 - each) for each in found.chances)
@@ -407,7 +537,20 @@ def _fixed(costs: Sequence[Cost], terms: Terms) -> float:
 
 
 def parts_of(release: Release, ledger: Ledger | None) -> tuple[Release, ...]:
-    """Return the parts of a pooled release as the ledger recorded them; of any other release of moments, itself."""
+    """Return the parts of a pooled release as the ledger recorded them; of any other release of moments, itself.
+
+    Parameters
+    ----------
+    release : Release
+        Of moments.
+    ledger : Ledger or None
+        Which recorded them.
+
+    Returns
+    -------
+    tuple of Release
+        In the order in which they were bought.
+    """
     if release.pooled is None:
         return (release,)
     texts = [
@@ -420,7 +563,20 @@ def parts_of(release: Release, ledger: Ledger | None) -> tuple[Release, ...]:
 
 
 def pooled_again(release: Release, ledger: Ledger) -> Release:
-    """Return the pooled release that another is, or was computed from, made anew from the ledger's own parts."""
+    """Return the pooled release that another is, or was computed from, made anew from the ledger's own parts.
+
+    Parameters
+    ----------
+    release : Release
+        Pooled, or computed from a pooled one.
+    ledger : Ledger
+        Which recorded the parts.
+
+    Returns
+    -------
+    Release
+        What it should be.
+    """
     record, guarantee = release.pooled, release.guarantee
     if record is None or guarantee is None:
         raise VerificationError("A pooled release must say what it was pooled from.")
