@@ -120,6 +120,12 @@ class PrivateEstimator(BaseEstimator, Parameters):  # type: ignore[misc]
     ) -> Release:
         with nullcontext(ledger) if ledger is None or isinstance(ledger, Ledger) else Ledger(ledger) as book:
             release = answer(method, table, name, columns, ledger=book, rng=self._source(), chosen=chosen).release
+        return self._store(release, table, name, columns, has_names)
+
+    def _store(
+        self, release: Release, table: Table, name: str, columns: Sequence[str] | None, has_names: bool
+    ) -> Release:
+        """Keep a release, and the features' names and number."""
         recorded = release.request["candidates"]  # the names, or how many they are
         self._candidates = list(recorded if isinstance(recorded, list) else columns or features_in(table, name))
         if has_names:

@@ -1,18 +1,27 @@
 """NoisyMoments with scikit-learn's face."""
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, Literal
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any, ClassVar, Literal, Self, cast
 
+import numpy as np
 from sklearn.utils.validation import check_is_fitted
+from typing_extensions import override
 
+from discreet.data.engine import Table
+from discreet.errors import InvalidParameterError
 from discreet.estimators.subset_selector import SubsetSelector
-from discreet.methods.moments.fission import parts_of
+from discreet.ledger import Ledger
+from discreet.methods.moments import fission
 from discreet.methods.moments.moment_answers import MomentAnswers
+from discreet.methods.moments.moments_selection import NoisyMoments as NoisyMomentsMethod
 from discreet.parameters.shared import LINEAR_COEF_BOUND
 from discreet.parameters.subset_selection import MomentsParameters
 from discreet.release import Release
 from discreet.typing import Floats
 from discreet.workflow.derive import fit_from, select_from
+from discreet.workflow.paid_parts import parts_of, pay_as_you_go, terms_for
 
 
 class NoisyMoments(SubsetSelector, MomentsParameters):
@@ -47,6 +56,87 @@ class NoisyMoments(SubsetSelector, MomentsParameters):
     """
 
     _method: ClassVar[str] = "moments"
+
+    @override
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        target: str | None = None,
+        candidates: Sequence[str] | None = None,
+        from_release: Release | str | Path | None = None,
+        ledger: Ledger | str | Path | None = None,
+        until: float | None = None,
+        at_most: float | None = None,
+        until_of: Literal["columns", "model"] = "columns",
+        until_prior: Literal["sparse", "broad"] = "sparse",
+    ) -> Self:
+        """Release noisy moments and select columns; spends epsilon, or with `until` what the answer needs.
+
+        Parameters
+        ----------
+        X : Table, DataFrame or array_like, shape (n_samples, n_features)
+            A table opened with `discreet.open_table`; or features alone, of which nothing is promised.
+        y : array_like, shape (n_samples,), optional
+            The target, when X holds features alone.
+        target : str, optional
+            The target's column: of the table, or in the metadata where y has no name.
+        candidates : sequence of str, optional
+            Columns of the table that may be selected; default all declared ones but the target.
+        from_release : Release, str or Path, optional
+            An earlier private release, or its file: target and candidates are those that it selected. With `until`
+            moments to go on from: their parts count below the ceiling.
+        ledger : Ledger, str or Path, optional
+            Where each charge is recorded, before the data are opened; for a table alone. Without one nothing is
+            charged, and the release says so.
+        until : float, optional
+            In (0, 1). Small parts are bought one by one, and pooled, until this chance is reached or the ceiling is.
+            Whether to go on is told from what was released alone. The estimator's `epsilon` is not used.
+        at_most : float, optional
+            The ceiling on epsilon, of all parts together, with the estimator's delta: it is what is guaranteed.
+        until_of : {"columns", "model"}
+            Whose chance: of each column, that it matters or that it does not; or of the likeliest model.
+        until_prior : {"sparse", "broad"}
+            The prior of that chance: few, strong effects, or any number of effects.
+
+        Returns
+        -------
+        NoisyMoments
+            Itself, with `release_`; with `until` its `pooled` tells what was spent.
+
+        Raises
+        ------
+        InvalidParameterError
+            When a parameter is out of range, or parts are asked of arrays.
+        PolicyError
+            When `from_release` gives no guarantee, or a ledger is to be charged for arrays.
+        BudgetError
+            When the ledger refuses.
+
+        Notes
+        -----
+        Claim of parts: ``workflow/paid_parts.privacy.md``.
+        """
+        if until is None and at_most is None:
+            return super().fit(X, y, target=target, candidates=candidates, from_release=from_release, ledger=ledger)
+        if until is None or at_most is None or target is None or not isinstance(X, Table):
+            raise InvalidParameterError(
+                "Parts must be bought of a table, below a ceiling: give a table that open_table opened, target, until "
+                "and at_most."
+            )
+        self._forget()
+        method = cast(NoisyMomentsMethod, self._checked_method())
+        with nullcontext(ledger) if ledger is None or isinstance(ledger, Ledger) else Ledger(ledger) as book:
+            terms = terms_for(method, X.metadata.dataset, book, until, at_most, of=until_of, prior=until_prior)
+            earlier = from_release if isinstance(from_release, Release | None) else Release.read(from_release)
+            parts = () if earlier is None else parts_of(earlier, book)
+            release = pay_as_you_go(
+                method, terms, X, target, candidates, ledger=book, earlier=parts, rng=self._source()
+            )
+        self._store(release, X, target, candidates, has_names=True)
+        self.support_ = np.isin(self._candidates, release.selected)
+        return self
 
     def select(self, **parameters: Any) -> Release:
         """Return another selection, for free.
@@ -111,5 +201,5 @@ class NoisyMoments(SubsetSelector, MomentsParameters):
         if self.release_.moments is None:
             raise ValueError("The release holds no moments.")
         inference = self.release_.request["parameters"].get("selective_inference")
-        answers = MomentAnswers(parts_of(self.release_.moments, inference)[0])
+        answers = MomentAnswers(fission.parts_of(self.release_.moments, inference)[0])
         return *answers.lasso_path(), answers.labels
