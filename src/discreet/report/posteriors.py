@@ -77,14 +77,15 @@ def parts(release: Release) -> tuple[str, ...]:
     if record is None:
         return ()
     count, last = len(record.parts), record.parts[-1].certainty
-    whose = "the likeliest model" if record.of == "model" else "what is said of each column"
-    why = "which was asked for" if record.reached else f"short of {percent(record.until)}: the ceiling ended it"
+    whose = "the likeliest model is right" if record.of == "model" else "each column's verdict, that it matters or not,"
+    whose += " with a chance of" if record.of == "model" else " is right with a chance of"
+    aim = f"{percent(record.until)} was requested" + ("" if record.reached else ", and the ceiling came first")
     worth = f"rho {at_most(record.rho_spent, 3)}, " if record.accounting == "zcdp" else ""
     return (
-        f"Bought in {count} part{'s' if count > 1 else ''}, until {whose} had a chance of {percent(last)} "
-        f"({WORDS[record.prior]} expected), {why}.",
-        f"Spent {worth}epsilon {at_most(record.epsilon_spent, 3)} of at most {at_most(record.at_most, 3)}; one release "
-        f"with as little noise, known beforehand, takes epsilon {at_most(record.fixed_epsilon, 3)}.",
+        f"Bought in {count} part{'s' if count > 1 else ''}: {whose} at least {percent(last)}, if "
+        f"{WORDS[record.prior]} are expected ({aim}).",
+        f"Spent {worth}epsilon {at_most(record.epsilon_spent, 3)} of at most {at_most(record.at_most, 3)}. A single "
+        f"release with as little noise costs epsilon {at_most(record.fixed_epsilon, 3)}, if that is known beforehand.",
     )
 
 
