@@ -490,6 +490,12 @@ class PooledRecord(_Record):
     )
     prior: Literal["broad", "sparse"]
     at_most: float = Field(gt=0, description="the ceiling on epsilon, at the guarantee's delta")
+    before: tuple[float, float] | None = Field(
+        default=None,
+        exclude_if=_absent,
+        description="epsilon and delta of the first part, where it was released before there was a ceiling: they add "
+        "to those of the others",
+    )
     accounting: Literal["basic", "zcdp"] = Field(description="what of the parts adds up below the ceiling")
     reached: bool
     epsilon_spent: float = Field(gt=0, description="of all parts; at the guarantee's delta, where rho adds up")

@@ -103,25 +103,56 @@ def test_a_process_that_dies_anywhere_overspends_nothing_and_loses_nothing_bough
     assert n_deaths > 3
 
 
-def test_a_pooled_release_tops_up_to_a_higher_ceiling(toy):
-    """What it cost counts; the parts are the ledger's own, and a changed one is refused."""
+def opened(place):
+    """The table and the question."""
+    table = dc.open_table(place / "toy.parquet", dc.Metadata.from_value(METADATA))
+    return table, NoisyMoments(delta=1e-6, y_bound=1.0, y_center=0.0)
+
+
+def test_a_pooled_release_goes_on_below_its_ceiling(toy):
+    """What it cost counts; the parts are the ledger's own, and a changed one is refused; so is another ceiling."""
     granted(toy)
-    release = ask(toy)
-    table = dc.open_table(toy / "toy.parquet", dc.Metadata.from_value(METADATA))
-    method = NoisyMoments(delta=1e-6, y_bound=1.0, y_center=0.0)
+    table, method = opened(toy)
     with Ledger(toy / "ledger.sqlite") as book:
-        terms = terms_for(method, "toy", book, 0.999999, 12.0)
+        release = pay_as_you_go(method, terms_for(method, "toy", book, 0.51, AT_MOST), table, "y", ledger=book)
+        terms = terms_for(method, "toy", book, 0.999999, AT_MOST, release)
         more = pay_as_you_go(method, terms, table, "y", ledger=book, earlier=parts_of(release, book))
-        assert [part.entry for part in more.pooled.parts[: len(release.pooled.parts)]] == [
-            part.entry for part in release.pooled.parts
-        ]
-        assert more.pooled.epsilon_spent <= 12.0
+        entries = [part.entry for part in release.pooled.parts]
+        assert [part.entry for part in more.pooled.parts[: len(entries)]] == entries
+        assert len(more.pooled.parts) > len(entries)
+        assert more.pooled.epsilon_spent <= AT_MOST
         assert more.moments.xty_variance[0] < release.moments.xty_variance[0]
+        for at_most, delta in ((AT_MOST + 1.0, 1e-6), (0.01, 1e-6), (AT_MOST, 1e-12)):
+            with pytest.raises(dc.errors.InvalidParameterError, match="the ceiling that they began with"):
+                terms_for(method.model_copy(update={"delta": delta}), "toy", book, 0.9, at_most, release)
         path = more.save(toy / "more.json")
         assert dc.workflow.verify(book, [path]).derived
         Release.read(path).model_copy(update={"selected": ("b",)}).save(path)
         with pytest.raises(dc.errors.VerificationError, match="pooled release"):
             dc.workflow.verify(book, [path])
+
+
+def test_any_release_of_moments_is_topped_up_and_its_cost_adds_up(toy):
+    """Epsilon and delta of what stood before the ceiling count beside those of the parts; a changed file is refused."""
+    granted(toy)
+    table, method = opened(toy)
+    with Ledger(toy / "ledger.sqlite") as book:
+        asked = method.model_copy(update={"epsilon": 1.0, "selective_inference": "none"})
+        first = dc.workflow.answer(asked, table, "y", ledger=book).release
+        wider = method.model_copy(update={"delta": 3e-6})
+        terms = terms_for(wider, "toy", book, 0.999999, AT_MOST, first)
+        more = pay_as_you_go(wider, terms, table, "y", ledger=book, earlier=parts_of(first, book))
+        assert more.pooled.before == (1.0, 1e-6)
+        assert 1.0 < more.pooled.epsilon_spent <= AT_MOST
+        assert (more.guarantee.epsilon, more.guarantee.delta) == (AT_MOST, 3e-6)
+        assert more.moments.xty_variance[0] < first.moments.xty_variance[0]
+        assert dc.workflow.verify(book, [more.save(toy / "more.json")]).derived
+        for at_most, delta in ((0.5, 3e-6), (1.0, 3e-6), (AT_MOST, 1e-7)):
+            with pytest.raises(dc.errors.InvalidParameterError, match="must be above what the earlier release cost"):
+                terms_for(method.model_copy(update={"delta": delta}), "toy", book, 0.9, at_most, first)
+        cheaper = first.model_copy(update={"guarantee": first.guarantee.model_copy(update={"epsilon": 0.1})})
+        with pytest.raises(dc.errors.VerificationError, match="as this ledger recorded it"):
+            parts_of(cheaper, book)
 
 
 def test_a_ceiling_beyond_the_cap_is_refused_before_anything_is_charged(toy):

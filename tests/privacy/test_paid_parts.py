@@ -8,9 +8,13 @@ import math
 from fractions import Fraction
 
 import numpy as np
+import polars as pl
 import pytest
 
+import discreet as dc
 from discreet.accounting.events import EllipsoidEvent, GaussianEvent
+from discreet.errors import InvalidParameterError
+from discreet.methods.moments.moments_selection import NoisyMoments
 from discreet.workflow import paid_parts
 from discreet.workflow.paid_parts import Cost, Terms
 
@@ -131,3 +135,47 @@ def test_parts_never_cost_more_than_the_ceiling_together():
         whole = sum(cost.rho if concentrated else cost.epsilon for cost in costs)
         assert 0.9 * terms.ceiling < whole <= terms.ceiling
         assert len({cost.epsilon for cost in costs}) == len(costs)
+
+
+# ---- what is pooled
+
+
+def released(epsilon=1.0, delta=1e-6, rows_seed=0, **facts):
+    """A release of noisy moments of a small table, with facts of its metadata."""
+    declared = {"dataset": "toy", "unit": "person", "neighboring": "replace_one", "n_rows": 300, **facts}
+    columns = {name: {"type": "real", "lower": -1, "upper": 1, "source": "test"} for name in ("a", "b", "y")}
+    metadata = dc.Metadata.from_value(declared | {"columns": columns})
+    rng = np.random.default_rng(rows_seed)  # noqa: TID251 - made-up data, not noise
+    rows = {name: rng.uniform(-1, 1, 300) for name in ("a", "b", "y")}
+    asked = {"y_bound": 1.0, "y_center": 0.0, "selective_inference": "none"}
+    method = NoisyMoments(epsilon=epsilon, delta=delta, **asked)
+    return dc.workflow.answer(method, dc.open_table(pl.DataFrame(rows), metadata), "y").release
+
+
+def test_parts_above_the_ceiling_are_not_pooled():
+    """Neither epsilon nor delta may be less than what parts cost, whoever asks; control: below it they are pooled."""
+    parts = [released(), released()]
+    assert paid_parts.pool(parts, Terms(0.9, 4.0, 1e-6, True)).guarantee.epsilon == 4.0
+    for terms in (Terms(0.9, 1.0, 1e-6, True), Terms(0.9, 1.9, 2e-6, False), Terms(0.9, 4.0, 1e-6, False)):
+        with pytest.raises(InvalidParameterError, match="these cost more"):
+            paid_parts.pool(parts, terms)
+    before = Terms(0.9, 4.0, 3e-6, True, before=(Fraction(1, 2), Fraction(1, 10**6)))
+    with pytest.raises(InvalidParameterError, match="these cost more"):  # the first part cost 1
+        paid_parts.pool(parts, before)
+
+
+def test_a_gaussian_part_is_never_called_pure():
+    """Its delta must be given, however large epsilon is."""
+    with pytest.raises(InvalidParameterError, match="these cost more"):
+        paid_parts.pool([released()], Terms(0.9, 50.0, 0.0, False))
+
+
+@pytest.mark.parametrize(
+    "facts", [{"dataset": "other"}, {"unit": "row"}, {"neighboring": "add_or_remove_one", "n_rows": None}]
+)
+def test_parts_of_other_people_or_another_promise_are_not_pooled(facts):
+    """Data set, unit and relation must be those of the first part; nor is one part taken twice."""
+    first, terms = released(), Terms(0.9, 8.0, 1e-5, True)
+    for parts in ([first, released(**facts)], [released(**facts), first], [first, first]):
+        with pytest.raises(InvalidParameterError, match="of the same sums, each another draw"):
+            paid_parts.pool(parts, terms)

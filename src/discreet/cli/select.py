@@ -200,7 +200,8 @@ def _in_parts(
     with workflow.Ledger(how.ledger, witness=how.witness) as book, progress(how.quiet) as show_progress:
         for path in how.outputs():
             spare(path, how.data, how.targets, metadata, *options.reads, book.location, book.witness)
-        terms = workflow.terms_for(method, public.dataset, book, until, at_most, of=of, prior=prior)
+        begun = None if earlier is None else workflow.Release.read(earlier)
+        terms = workflow.terms_for(method, public.dataset, book, until, at_most, begun, of=of, prior=prior)
         adds_up = "rho adds up" if terms.is_concentrated else "epsilon and delta add up"
         if how.dry_run:
             whole = f"epsilon {number(at_most)} and delta {number(terms.delta)}"
@@ -209,7 +210,7 @@ def _in_parts(
         if interactive() and not how.yes:
             say(f"This may spend up to epsilon {number(at_most)} for {public.dataset} and cannot be undone.")
             confirmed()
-        parts = () if earlier is None else workflow.parts_of(workflow.Release.read(earlier), book)
+        parts = () if begun is None else workflow.parts_of(begun, book)
         release = workflow.pay_as_you_go(
             method, terms, opened, options.target, options.candidates,
             ledger=book, earlier=parts, progress=show_progress,

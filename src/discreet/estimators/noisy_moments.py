@@ -128,8 +128,9 @@ class NoisyMoments(SubsetSelector, MomentsParameters):
         self._forget()
         method = cast(NoisyMomentsMethod, self._checked_method())
         with nullcontext(ledger) if ledger is None or isinstance(ledger, Ledger) else Ledger(ledger) as book:
-            terms = terms_for(method, X.metadata.dataset, book, until, at_most, of=until_of, prior=until_prior)
             earlier = from_release if isinstance(from_release, Release | None) else Release.read(from_release)
+            choices = {"of": until_of, "prior": until_prior}
+            terms = terms_for(method, X.metadata.dataset, book, until, at_most, earlier, **choices)
             parts = () if earlier is None else parts_of(earlier, book)
             release = pay_as_you_go(
                 method, terms, X, target, candidates, ledger=book, earlier=parts, rng=self._source()

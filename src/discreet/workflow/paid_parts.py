@@ -27,6 +27,7 @@ from discreet.methods.moments.further_moments import FurtherMoments
 from discreet.methods.moments.moments_selection import NoisyMoments
 from discreet.methods.moments.noisy_sums import pooled
 from discreet.release import (
+    READ,
     ClaimRecord,
     MomentsRecord,
     PartRecord,
@@ -74,6 +75,8 @@ class Terms:
         Whose chance: the likeliest model's, or of each column that it matters or that it does not.
     prior : {"broad", "sparse"}
         Of the chance.
+    before : tuple of Fraction
+        Epsilon and delta of an earlier release whose moments the parts are added to: what it cost adds to theirs.
     """
 
     until: float
@@ -82,20 +85,37 @@ class Terms:
     is_concentrated: bool
     of: Literal["model", "columns"] = "columns"
     prior: Literal["broad", "sparse"] = "sparse"
+    before: tuple[Fraction, Fraction] = (Fraction(0), Fraction(0))
 
     def __post_init__(self) -> None:
-        """Refuse what is no chance and no ceiling."""
+        """Refuse what is no chance and no ceiling, or one that an earlier release is above."""
         if not 0.0 < self.until < 1.0:
             raise InvalidParameterError(f"until must be a chance in (0, 1), but until={self.until}.")
         if self.of not in ("model", "columns") or self.prior not in PRIORS:
             raise InvalidParameterError("until must be of model or columns, under the prior broad or sparse.")
-        exact_epsilon(self.at_most)
+        epsilon, delta = self.room
+        if epsilon <= 0 or delta < 0 or (self.is_concentrated and delta == 0):
+            more = " and delta" if self.delta or self.before[1] else ""
+            raise InvalidParameterError(
+                f"at_most{more} must be above what the earlier release cost, epsilon {float(self.before[0]):g} and "
+                f"delta {float(self.before[1]):g}, because both add up. Raise them."
+            )
+
+    @property
+    def room(self) -> tuple[Fraction, Fraction]:
+        """Epsilon and delta of the parts that are bought here."""
+        return exact_epsilon(self.at_most) - self.before[0], exact_delta(self.delta) - self.before[1]
+
+    @property
+    def n_before(self) -> int:
+        """How many parts were released outside of the ceiling: one or none."""
+        return 1 if self.before[0] else 0
 
     @property
     def ceiling(self) -> Fraction:
         """Of rho where rho adds up, else of epsilon."""
-        epsilon = exact_epsilon(self.at_most)
-        return rho_of_epsilon(epsilon, exact_delta(self.delta)) if self.is_concentrated else epsilon
+        epsilon, delta = self.room
+        return rho_of_epsilon(epsilon, delta) if self.is_concentrated else epsilon
 
     def holds(self, costs: Sequence["Cost"]) -> bool:
         """Tell whether these costs together are below the ceiling.
@@ -103,14 +123,14 @@ class Terms:
         Parameters
         ----------
         costs : sequence of Cost
-            Of all parts.
+            Of all parts that are bought here.
 
         Returns
         -------
         bool
             Whether they are.
         """
-        epsilon, delta = exact_epsilon(self.at_most), exact_delta(self.delta)
+        epsilon, delta = self.room
         failure = sum((cost.failure for cost in costs), Fraction(0))
         if self.is_concentrated:
             left = delta - failure
@@ -156,9 +176,9 @@ class Terms:
             Epsilon and delta.
         """
         if self.is_concentrated:
-            return epsilon_for(amount, exact_delta(self.delta)), self.delta
+            return epsilon_for(amount, self.room[1]), _shortened(self.room[1]) if self.n_before else self.delta
         left = self.ceiling - sum((cost.epsilon for cost in costs), Fraction(0))
-        delta = exact_delta(self.delta) - sum((cost.delta for cost in costs), Fraction(0))
+        delta = self.room[1] - sum((cost.delta for cost in costs), Fraction(0))
         return float(amount), _shortened(max(delta, Fraction(0)) * amount / left)
 
 
@@ -240,7 +260,13 @@ def _shortened(value: Fraction) -> float:
 
 
 def terms_for(
-    method: NoisyMoments, dataset: str, ledger: Ledger | None, until: float, at_most: float, **choices: Any
+    method: NoisyMoments,
+    dataset: str,
+    ledger: Ledger | None,
+    until: float,
+    at_most: float,
+    earlier: Release | None = None,
+    **choices: Any,
 ) -> Terms:
     """Return the terms of a request: rho adds up where the data set's account says so, or where there is none.
 
@@ -256,6 +282,8 @@ def terms_for(
         The chance to be reached.
     at_most : float
         The ceiling on epsilon.
+    earlier : Release, optional
+        What the parts are added to.
     **choices : Any
         `of` and `prior`.
 
@@ -266,7 +294,29 @@ def terms_for(
     """
     account = None if ledger is None else ledger.account(dataset)
     concentrated = method.delta > 0 and (account is None or account.accounting == "zcdp")
-    return Terms(until, at_most, method.delta, concentrated, **choices)
+    return Terms(until, at_most, method.delta, concentrated, **choices, before=_before(earlier, at_most, method.delta))
+
+
+def _before(earlier: Release | None, at_most: float, delta: float) -> tuple[Fraction, Fraction]:
+    """What an earlier release cost outside of the ceiling; parts go on below the ceiling that they began with."""
+    if earlier is None:
+        return Fraction(0), Fraction(0)
+    record, guarantee = earlier.pooled, earlier.guarantee
+    if guarantee is None:
+        raise InvalidParameterError("A part must have a guarantee, but this release has none. Give one that has.")
+    if record is None:
+        return Fraction(guarantee.epsilon), Fraction(guarantee.delta)
+    if (record.at_most, guarantee.delta) != (at_most, delta):
+        raise InvalidParameterError(
+            f"Parts must go on below the ceiling that they began with. Give at_most={record.at_most:g} and "
+            f"delta={guarantee.delta:g}."
+        )
+    return _read_before(record)
+
+
+def _read_before(record: PooledRecord) -> tuple[Fraction, Fraction]:
+    epsilon, delta = record.before or (0.0, 0.0)
+    return Fraction(epsilon), Fraction(delta)
 
 
 def pay_as_you_go(
@@ -299,7 +349,8 @@ def pay_as_you_go(
     ledger : Ledger, optional
         Where each part is charged before rows are opened.
     earlier : sequence of Release
-        Parts that were bought before, of the same sums: they are pooled, too, and count below the ceiling.
+        Parts that were bought before, of the same sums, as `parts_of` returns them: they are pooled, too, and count
+        below the ceiling.
     rng : Source, optional
         A seeded source for tests.
     progress : callable, optional
@@ -317,19 +368,20 @@ def pay_as_you_go(
     Claim: ``paid_parts.privacy.md``.
     """
     _check(method, table, target, candidates)
-    bought, costs = list(earlier), [Cost.of_release(part) for part in earlier]
+    bought, costs = list(earlier), [Cost.of_release(part) for part in earlier[terms.n_before :]]
     buys_level = bool(method.model_copy(update={"epsilon": terms.at_most}).shares_of_target(table.metadata, target))
     known = [certainty_of(bought[: at + 1], terms) for at in range(len(bought))]
     release, is_charged = pool(bought, terms, known) if bought else None, False
     while release is None or not (release.pooled is not None and release.pooled.reached):
-        amount = terms.next_amount(costs, buys_level)
+        amount = terms.next_amount(costs, buys_level and not bought)
         part = None if amount is None else _part(method, terms.budget(amount, costs), bought)
         if part is None:
             break
         names = candidates_asked(part, table, target, candidates)
         request = price(
             part, table.metadata, target, names,
-            name=table.name, locator=table.locator, rows_origin=table.rows_origin,
+            name=table.name, locator=table.locator if table.rows_origin == READ else None,
+            rows_origin=table.rows_origin,
         )  # fmt: skip
         promised = request.promised
         cost = Cost.of(promised.epsilon, promised.delta, request.prepared.event)
@@ -419,16 +471,18 @@ def pool(parts: Sequence[Release], terms: Terms, known: Sequence[Certainty] = ()
         All parts as one.
     """
     records = [_moments(part) for part in parts]
+    sources = [digest(part) for part in parts]
     entries = [part.provenance.ledger.entry for part in parts if part.provenance.ledger is not None]
-    if len(set(entries)) < len(entries) or len({_sums_of(record) for record in records}) > 1:
+    is_drawn_once = len(set(entries)) < len(entries) or len(set(sources)) < len(sources)
+    if is_drawn_once or len({_sums_of(record) for record in records}) > 1 or len(set(map(_facts_of, parts))) > 1:
         raise InvalidParameterError("Parts must be of the same sums, each another draw, but these are not.")
     reached = [*known, *(certainty_of(parts[: at + 1], terms) for at in range(len(known), len(parts)))]
     certainty, model = reached[-1]
     moments, first, last, costs = _pooled(records), parts[0], parts[-1], [*map(Cost.of_release, parts)]
+    _check_costs(parts, costs, terms)
     options = {**first.request.get("parameters", {}), "epsilon": terms.at_most}
     stop = {"until": terms.until, "of": terms.of, "prior": terms.prior, "at_most": terms.at_most}
     request = {**first.request, "parameters": options, "pay_as_you_go": stop}
-    sources = [digest(part) for part in parts]
     origin = last.provenance.model_copy(
         update={
             "derived_from": canonical_sha256(sources),
@@ -437,6 +491,7 @@ def pool(parts: Sequence[Release], terms: Terms, known: Sequence[Certainty] = ()
     )
     spent = PooledRecord(
         **stop,
+        before=(float(terms.before[0]), float(terms.before[1])) if terms.n_before else None,
         accounting="zcdp" if terms.is_concentrated else "basic",
         reached=certainty >= terms.until,
         epsilon_spent=_epsilon_spent(costs, terms),
@@ -475,6 +530,25 @@ def pool(parts: Sequence[Release], terms: Terms, known: Sequence[Certainty] = ()
             "provenance": origin,
         }
     )
+
+
+def _check_costs(parts: Sequence[Release], costs: Sequence[Cost], terms: Terms) -> None:
+    """Refuse parts that cost more than the ceiling: the guarantee of all of them is that of the ceiling."""
+    first = parts[0].guarantee
+    stated = None if first is None else (Fraction(first.epsilon), Fraction(first.delta))
+    if not terms.holds(costs[terms.n_before :]) or (terms.n_before and stated != terms.before):
+        raise InvalidParameterError(
+            f"Parts must cost at most epsilon {terms.at_most:g} and delta {terms.delta:g} together, but these cost "
+            "more. Raise at_most, or delta."
+        )
+
+
+def _facts_of(part: Release) -> tuple[Any, ...]:
+    """What must be equal in parts beside their sums: whose rows they are, and what is promised to whom."""
+    origin, promise = part.provenance, part.guarantee
+    to_whom = () if promise is None else (promise.neighboring, promise.unit, promise.rows_per_unit, promise.n_units)
+    return (origin.dataset, origin.metadata_sha256, origin.data, origin.rows_origin, origin.randomness, part.private,
+            part.request.get("target"), *to_whom)  # fmt: skip
 
 
 def _pooled(records: Sequence[MomentsRecord]) -> MomentsRecord:
@@ -522,11 +596,12 @@ def _claims(parts: Sequence[Release]) -> tuple[ClaimRecord, ...]:
 
 
 def _epsilon_spent(costs: Sequence[Cost], terms: Terms) -> float:
-    """Of all parts together: at the ceiling's delta where rho adds up."""
-    if not terms.is_concentrated:
-        return float(sum((cost.epsilon for cost in costs), Fraction(0)))
-    delta = exact_delta(terms.delta) - sum((cost.failure for cost in costs), Fraction(0))
-    return float(epsilon_of_rho(sum((cost.rho for cost in costs), Fraction(0)), delta))
+    """Of all parts together: at the ceiling's delta where rho adds up; what an earlier release cost is added."""
+    own = costs[terms.n_before :]
+    if not terms.is_concentrated or not own:
+        return float(terms.before[0] + sum((cost.epsilon for cost in own), Fraction(0)))
+    delta = terms.room[1] - sum((cost.failure for cost in own), Fraction(0))
+    return float(terms.before[0] + epsilon_of_rho(sum((cost.rho for cost in own), Fraction(0)), delta))
 
 
 def _fixed(costs: Sequence[Cost], terms: Terms) -> float:
@@ -552,6 +627,7 @@ def parts_of(release: Release, ledger: Ledger | None) -> tuple[Release, ...]:
         In the order in which they were bought.
     """
     if release.pooled is None:
+        _require_recorded(release, ledger)
         return (release,)
     texts = [
         None if ledger is None or part.entry is None else ledger.recorded(part.entry) for part in release.pooled.parts
@@ -560,6 +636,19 @@ def parts_of(release: Release, ledger: Ledger | None) -> tuple[Release, ...]:
     if [digest(part) for part in parts] != [part.sha256 for part in release.pooled.parts]:
         raise VerificationError("The parts of a pooled release must be as the ledger recorded them, but these are not.")
     return tuple(parts)
+
+
+def _require_recorded(release: Release, ledger: Ledger | None) -> None:
+    """Refuse a release that the ledger did not record as it is: what it says of its cost would be believed."""
+    if ledger is None:
+        return
+    entry = None if release.provenance.ledger is None else release.provenance.ledger.entry
+    text = None if entry is None else ledger.recorded(entry)
+    if text is None or digest(Release.from_json(text)) != digest(release):
+        raise VerificationError(
+            "A release that parts are added to must be as this ledger recorded it, but it is not. Give the file that "
+            "was written when it was charged."
+        )
 
 
 def pooled_again(release: Release, ledger: Ledger) -> Release:
@@ -581,5 +670,6 @@ def pooled_again(release: Release, ledger: Ledger) -> Release:
     if record is None or guarantee is None:
         raise VerificationError("A pooled release must say what it was pooled from.")
     concentrated = record.accounting == "zcdp"
-    terms = Terms(record.until, record.at_most, guarantee.delta, concentrated, record.of, record.prior)
+    asked = record.until, record.at_most, guarantee.delta, concentrated, record.of, record.prior
+    terms = Terms(*asked, before=_read_before(record))
     return pool(parts_of(release, ledger), terms)
