@@ -230,10 +230,10 @@ def worked(folder, monkeypatch, **changes):
     limits = []
     usual = loop._start_slot
 
-    def begun(context, jobs):
-        usual(context, jobs)  # each job waits to be told when its slot ends
-        kinds = (resource.RLIMIT_AS, resource.RLIMIT_CORE)
-        limits.extend([resource.prlimit(each.process.pid, kind) for kind in kinds] for each in jobs)
+    def begun(context, process, taken):
+        started = usual(context, process, taken)  # the job waits to be told when its slot ends
+        limits.append([resource.prlimit(process.pid, kind) for kind in (resource.RLIMIT_AS, resource.RLIMIT_CORE)])
+        return started
 
     with monkeypatch.context() as patch, open_office(folder, slot_s=SHORT_S, **changes) as office:
         patch.setenv("PYTHONPATH", os.pathsep.join([str(folder), *filter(None, [os.environ.get("PYTHONPATH")])]))
@@ -269,26 +269,3 @@ def test_a_job_that_never_starts_costs_nothing(tmp_path, monkeypatch):
     request, entries, _ = worked(tmp_path / "never", monkeypatch)
     assert (request["state"], request["code"], request["ended"]) == ("failed", "not_started", request["slot_end"])
     assert entries[-2:] == ["reserve", "cancel"]
-
-
-def test_requests_of_one_slot_end_together(tmp_path, monkeypatch):
-    """Three requests are answered in one slot: one end for all, whatever became of each; a fourth has the next."""
-    limits, usual = [], loop._start_slot
-
-    def begun(context, jobs):
-        usual(context, jobs)
-        limits.append(len(jobs))
-
-    monkeypatch.setattr(loop, "_start_slot", begun)
-    monkeypatch.setattr(loop, "REST_S", 0.0)
-    with open_office(tmp_path, slot_s=SHORT_S, requests_per_slot=3, memory_mb=1500) as office:
-        asked = [office.ask(f"key-{place:08}", parameters={"epsilon": 0.1 + place / 100}) for place in range(4)]
-        for request in asked:
-            assert office.approve(request).status_code == 200
-        loop.work(office.context, once=True)
-        ended = [office.read(request) for request in asked]
-    assert limits == [3, 1]
-    assert {each["state"] for each in ended} == {"released"}
-    assert len({each["slot_end"] for each in ended[:3]}) == 1
-    assert all(each["ended"] == each["slot_end"] for each in ended)
-    assert ended[3]["slot_end"] > ended[0]["slot_end"]

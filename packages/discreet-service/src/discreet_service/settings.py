@@ -91,9 +91,6 @@ class Settings(BaseModel):
         What depends on rows leaves at whole multiples of this many seconds.
     slot_s : int
         Length of a request's slot, where a data set does not say.
-    requests_per_slot : int
-        The most requests that a worker answers in one slot. With more than one, each has a fixed share of the
-        processor, and the machine must have `memory_mb` for each.
     memory_mb : int
         The most that one computation may take.
     simulation_mb : int
@@ -124,7 +121,6 @@ class Settings(BaseModel):
     proxies: tuple[str, ...] = ()
     tick_s: float = Field(default=1.0, gt=0, le=3600)
     slot_s: int = Field(default=60, ge=1, le=86_400)
-    requests_per_slot: int = Field(default=1, ge=1, le=64)
     memory_mb: int = Field(default=8192, ge=256)
     simulation_mb: int = Field(default=3072, ge=2048)
     simulation_s: int = Field(default=60, ge=1, le=3600)

@@ -33,7 +33,6 @@ secure_cookies: SECURE             # false is for trying out on one machine, wit
 proxies: []                        # addresses of the HTTPS proxies in front of it, such as [127.0.0.1]
 tick_s: 1                          # what depends on rows leaves at whole multiples of this many seconds
 slot_s: SLOT                       # length of a request's slot, in seconds: public, and longer than any run
-requests_per_slot: 1               # more answer more an hour, each with a share of processor and memory
 """
 
 _DEMO = "demo: true                         # each start gives the accounts new passwords\n"

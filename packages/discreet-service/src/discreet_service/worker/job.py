@@ -6,7 +6,6 @@ with; its standard error, where anything could stand, is nowhere.
 """
 
 import json
-import os
 import resource
 import signal
 import sys
@@ -14,7 +13,6 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from traceback import extract_tb
 from typing import Any
@@ -186,33 +184,20 @@ def _limit_clock(seconds: float) -> None:
     signal.setitimer(signal.ITIMER_REAL, max(0.001, seconds))
 
 
-def _limit_slot(slot_end: str, n_jobs: int) -> None:
+def _limit_slot(slot_end: str) -> None:
     seconds = max(0.001, seconds_until(slot_end))
     _limit_clock(seconds)
-    most = int(time.process_time() + processor_s(seconds, n_jobs))
+    most = int(time.process_time() + seconds * 64) + 60  # of all cores together; the worker watches the clock
     resource.setrlimit(resource.RLIMIT_CPU, (most, most))
 
 
-def processor_s(slot_s: float, n_jobs: int) -> float:
-    """Return the seconds of a processor that a job may take, of all cores together: what is left in any case.
-
-    Alone it has what the clock allows. Of N jobs on m cores, each of at most C seconds, a job that can use one core is
-    over after C + (N C) / m at the latest, however the others fare (Graham 1969): four fifths of the slot, so that
-    no rows but its own decide whether it ends in time.
-    """
-    if n_jobs == 1:
-        return slot_s * 64 + 60
-    n_cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return max(1.0, 0.8 * slot_s * n_cores / (n_cores + n_jobs))
-
-
-def _start_slot(n_jobs: int, request: Request) -> Request:
+def _start_slot(request: Request) -> Request:
     """Tell the worker that the work can start, and wait for the end of the slot, which it tells in turn."""
     print(".", end="", flush=True)
     slot_end = sys.stdin.readline().strip()
     if not slot_end:
         raise BudgetError("A slot must be begun by a worker, but it is gone. Ask again.")
-    _limit_slot(slot_end, n_jobs)
+    _limit_slot(slot_end)
     return replace(request, slot_end=slot_end)
 
 
@@ -224,7 +209,7 @@ def main() -> int:
     _limit_clock(START_S)
     try:
         with open_context(settings) as context:
-            return outcome(context, job["request"], partial(_start_slot, settings.requests_per_slot))
+            return outcome(context, job["request"], _start_slot)
     except DiscreetError:
         return codes.exit_of(codes.NOT_STARTED)
 

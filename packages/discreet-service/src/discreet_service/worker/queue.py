@@ -1,6 +1,5 @@
-"""The queue: the requests' rows themselves. A worker takes some up, and settles those of workers that died."""
+"""The queue: the requests' rows themselves. A worker takes one up, and settles those of workers that died."""
 
-from collections.abc import Sequence
 from contextlib import suppress
 
 from sqlalchemy import Connection, select
@@ -19,37 +18,29 @@ GRACE_S = 20.0
 
 
 def take(context: Context) -> Request | None:
-    """Take up the oldest approved request, or return None."""
-    return next(iter(take_several(context, 1)), None)
-
-
-def take_several(context: Context, most: int) -> list[Request]:
-    """Take up the oldest approved requests with slots of one length; `begin` sets their slot anew once all can start.
+    """Take up the oldest approved request, or return None; `begin` sets its slot anew once the work can start.
 
     On PostgreSQL rows that another worker is taking are passed over (SKIP LOCKED); SQLite has one writer at a time.
     """
     with context.database.write() as connection:
         query = select(rows.c.id, rows.c.dataset, rows.c.version, rows.c.attempts)
-        query = query.where(rows.c.state == requests.APPROVED).order_by(rows.c.seq).limit(most)
-        oldest = connection.execute(query.with_for_update(skip_locked=True)).all()
-        lengths = [_slot_s(context, connection, row.dataset, row.version) for row in oldest]
-        alike = [row for row, length in zip(oldest, lengths, strict=True) if length == lengths[0]]
-        for row in alike:
-            end = slot_end(lengths[0], context.settings.tick_s)
-            step = {"slot_end": end, "attempts": row.attempts + 1}
-            requests.step(connection, row.id, requests.APPROVED, requests.RUNNING, **step)
-        return [requests.find(connection, row.id) for row in alike]
+        query = query.where(rows.c.state == requests.APPROVED).order_by(rows.c.seq).limit(1)
+        row = connection.execute(query.with_for_update(skip_locked=True)).one_or_none()
+        if row is None:
+            return None
+        end = slot_end(_slot_s(context, connection, row.dataset, row.version), context.settings.tick_s)
+        requests.step(connection, row.id, requests.APPROVED, requests.RUNNING, slot_end=end, attempts=row.attempts + 1)
+        return requests.find(connection, row.id)
 
 
-def begin(context: Context, batch: Sequence[Request]) -> list[Request]:
-    """Begin the one slot of requests that were taken up together: its clock starts now."""
+def begin(context: Context, request: Request) -> Request:
+    """Begin the slot of a request that was taken up: its clock starts now."""
     with context.database.write() as connection:
-        length = max(_slot_s(context, connection, request.dataset, request.version) for request in batch)
-        end = slot_end(length, context.settings.tick_s)
-        for request in batch:
-            slot = {"in_slot": request.slot_end, "slot_end": end}
-            requests.step(connection, request.id, requests.RUNNING, requests.RUNNING, **slot)
-        return [requests.find(connection, request.id) for request in batch]
+        end = slot_end(_slot_s(context, connection, request.dataset, request.version), context.settings.tick_s)
+        requests.step(
+            connection, request.id, requests.RUNNING, requests.RUNNING, in_slot=request.slot_end, slot_end=end
+        )
+        return requests.find(connection, request.id)
 
 
 def _slot_s(context: Context, connection: Connection, dataset: str, version: int) -> int:
