@@ -19,6 +19,7 @@ from tests.effort import either
 
 COMMANDS = [
     ["demo"],
+    ["doctor"],
     ["dummy"],
     ["plan"],
     ["predict"],

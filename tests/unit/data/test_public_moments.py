@@ -10,6 +10,7 @@ import pytest
 import discreet as dc
 from discreet.data.design import Design
 from discreet.errors import DataMismatchError, InvalidParameterError, MetadataError
+from discreet.methods.base import known_columns
 from discreet.methods.base.known_columns import KnownColumns
 from discreet.methods.registry import method_of
 from discreet.parameters.public_moments import PublicMoments
@@ -91,6 +92,14 @@ def test_what_no_table_has_is_refused(changed, words):
     for name in ("moments", "decorrelated"):
         with pytest.raises(InvalidParameterError, match=words):
             method(name, stated).prepare(metadata(), "y", ("a", "b"))
+
+
+def test_a_matrix_of_no_table_is_refused():
+    """Three columns of which each pair goes together, but for one that goes apart: no rows are so."""
+    signs = np.array([[1.0, 0.9, 0.9], [0.9, 1.0, -0.9], [0.9, -0.9, 1.0]])
+    known_columns._check(["a", "b", "c"], np.zeros(3), 0.1 * np.abs(signs))
+    with pytest.raises(InvalidParameterError, match="no table has"):
+        known_columns._check(["a", "b", "c"], np.zeros(3), 0.1 * signs)
 
 
 def method(name, stated):

@@ -1,4 +1,4 @@
-"""Noisy moments bought in parts, in Python: what is spent is what the ledger says, and what comes back can be read on."""
+"""Noisy moments bought in parts, in Python: what is spent is what the ledger says."""
 
 import numpy as np
 import polars as pl

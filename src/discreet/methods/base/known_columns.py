@@ -94,6 +94,10 @@ class KnownColumns:
         )
 
 
+LEAST_EIGENVALUE = -1e-9
+"""Of the correlation matrix, for rounding."""
+
+
 def _check(labels: list[str], means: Floats, covariance: Floats) -> None:
     """Refuse what is not possible within the bounds."""
     # Of cells in [-1, 1] the mean square is at most 1; a sample's variance has n - 1 in it.
@@ -107,4 +111,10 @@ def _check(labels: list[str], means: Floats, covariance: Floats) -> None:
         label = labels[int((covariance.diagonal() <= 0.0).argmax())]
         raise InvalidParameterError(
             f"public_moments must be of columns that vary, but {label[:60]!r} does not. Leave it out of the candidates."
+        )
+    sd = np.sqrt(covariance.diagonal())
+    if len(sd) and np.linalg.eigvalsh(covariance / np.outer(sd, sd))[0] < LEAST_EIGENVALUE:
+        raise InvalidParameterError(
+            "public_moments must have the covariance matrix of a table, with no negative eigenvalue, but no table has "
+            "theirs. Correct the matrix."
         )
