@@ -12,7 +12,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from discreet.data.clipped_target import ClippedTarget
-from discreet.kernels.glm import noisy_newton
+from discreet.kernels.glm import requests
 from discreet.mechanisms import quantile
 from discreet.mechanisms.rng import Source
 from discreet.methods import registry
@@ -219,7 +219,7 @@ OF_COUNT = (ClippedTarget, "count", staticmethod(lambda cells: 2 * cells.astype(
 OF_TOP_K = (Screening, "top_k", half_top_k)
 OF_CENTER = (sis.Center, "sensitivity", property(half(sis.Center.sensitivity.fget)))
 OF_CUBE = (decorrelated_scores.PreparedScores, "_scale", half(decorrelated_scores.PreparedScores._scale))
-OF_PASSES = (noisy_newton, "joint_sensitivity", half(noisy_newton.joint_sensitivity))
+OF_PASSES = (requests, "joint_sensitivity", half(requests.joint_sensitivity))
 OF_LINEAR = (objective_perturbation, "perturbation", half_fields(objective_perturbation.perturbation, beta=0.5))
 OF_MEASURE = (measures.Measure, "sensitivity", property(half(measures.Measure.sensitivity.fget)))
 OF_LOSSES = (public_subset, "LOSS_ONE", public_subset.LOSS_ONE // 2)

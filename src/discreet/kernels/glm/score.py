@@ -30,9 +30,6 @@ FAR = 1.0
 WIDENINGS, NARROWINGS = 12, 10
 """An interval's end is sought outward by doubling steps, then in between by halves."""
 
-LEANING = 0.5
-"""Of what Q may rise to an end: with more of it from the weak prior of others that tells the end, not the score."""
-
 PRECISION = 0.01
 """Of an end's distance from the center."""
 
@@ -293,8 +290,7 @@ def intervals(
 ) -> tuple[Floats, Floats]:
     """Return the ends of each coefficient's interval: the values around the center that the score does not reject.
 
-    Of the coefficients at `places` alone, default all. An end that reaches the box is infinite, and so is one that the
-    weak prior of the other coefficients sets, and not the score. Cost: about 20
+    Of the coefficients at `places` alone, default all. An end that reaches the box is infinite. Cost: about 20
     minimizations in p - 1 unknowns for each end. Source: Fieller 1954; Guggenberger, Kleibergen, Mavroeidis and Chen
     2012: one degree of freedom is enough, and conservative where the other coefficients are badly determined.
     Shapes: center (p,), sd (p,), precision (p,), box (p,), places (k,), threshold (k,) or one for
@@ -326,8 +322,7 @@ def intervals(
         if not going.any():
             break
         reach = np.where(widening, np.minimum(2.0 * inner, furthest), (inner + outer) / 2.0)
-    leaning = (penalties * (at**2 - center**2)).sum(axis=1) > LEANING * np.tile(np.broadcast_to(threshold, k), 2)
-    ends = np.where(np.isnan(outer) | leaning, np.inf, (inner + outer) / 2.0)
+    ends = np.where(np.isnan(outer), np.inf, (inner + outer) / 2.0)
     return center[places] - ends[:k], center[places] + ends[k:]
 
 

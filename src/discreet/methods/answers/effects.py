@@ -14,6 +14,9 @@ FAR = 2000.0
 ANGLES, POINTS = 8, 256
 """A region is felt from so many sides, and drawn with so many points."""
 
+NEARLY_ALL = 0.999
+"""A change of so much of the response's range rules out nothing."""
+
 Ends = tuple[float | None, float | None]
 
 Intervals = Callable[[Floats], tuple[Floats, Floats]]
@@ -116,7 +119,7 @@ def _has_ends(low: Floats, high: Floats) -> bool:
 
 
 def _told(law: Family, least: float, most: float) -> Ends:
-    width = law.high - law.low
+    width = NEARLY_ALL * (law.high - law.low)
     return least if least > -width else None, most if most < width else None
 
 

@@ -75,16 +75,3 @@ def test_an_end_that_reaches_the_box_is_infinite(model):
     low, high = intervals(model, model.point, np.full(4, 0.3), np.full(4, 1e-4), small, 400.0)
     assert np.isinf(low).all()
     assert np.isinf(high).all()
-
-
-def test_an_end_that_the_weak_prior_of_another_sets_is_infinite(monkeypatch):
-    """Of two equal columns only the sum is known; without the rule the prior of one ends the other's interval."""
-    cells = logistic_cells(5000, np.random.default_rng(8))  # noqa: TID251 - simulated rows
-    cells[:, 3] = cells[:, 2]
-    problem = Problem(LOGISTIC, 4, (), np.inf, True, 5000)
-    fit, _ = fitted(problem, cells)
-    assert np.isfinite([fit.low[1], fit.high[1]]).all()
-    assert np.isinf([fit.low[2:], fit.high[2:]]).all()
-    monkeypatch.setattr("discreet.kernels.glm.score.LEANING", np.inf)
-    before, _ = fitted(problem, cells)
-    assert np.isfinite([before.low[2:], before.high[2:]]).any()
