@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from glm_problems import fitted, logistic_cells, with_noise
+from glm_problems import logistic_cells, with_noise
 
 from discreet.kernels.glm.families import LOGISTIC
 from discreet.kernels.glm.noisy_newton import noisy_newton
