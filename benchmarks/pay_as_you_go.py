@@ -19,7 +19,8 @@ from discreet.mechanisms.rng import Source
 from discreet.methods.answers.posterior import PRIORS, of_moments
 from discreet.methods.moments.moments_selection import NoisyMoments
 from discreet.release import MomentsRecord
-from discreet.workflow.paid_parts import Terms, pay_as_you_go
+from discreet.workflow.paid_parts import pay_as_you_go
+from discreet.workflow.paid_terms import Terms
 
 EPSILONS = (0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0)
 DELTA = 1e-6

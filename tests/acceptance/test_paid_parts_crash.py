@@ -15,7 +15,8 @@ import discreet as dc
 from discreet.ledger import Ledger
 from discreet.methods.moments.moments_selection import NoisyMoments
 from discreet.release import Release
-from discreet.workflow.paid_parts import parts_of, pay_as_you_go, terms_for
+from discreet.workflow.paid_parts import parts_of, pay_as_you_go
+from discreet.workflow.paid_terms import terms_for
 
 pytestmark = pytest.mark.processes
 

@@ -15,8 +15,8 @@ import discreet as dc
 from discreet.accounting.events import EllipsoidEvent, GaussianEvent
 from discreet.errors import InvalidParameterError
 from discreet.methods.moments.moments_selection import NoisyMoments
-from discreet.workflow import paid_parts
-from discreet.workflow.paid_parts import Cost, Terms
+from discreet.workflow import paid_parts, paid_terms
+from discreet.workflow.paid_terms import Cost, Terms
 
 EPSILON, DELTA = 4.0, 0.01
 REACH = 10
@@ -85,8 +85,8 @@ STOPS = {
 @pytest.fixture(autouse=True)
 def _few_parts(monkeypatch):
     """Three parts, so that every transcript can be looked at."""
-    monkeypatch.setattr(paid_parts, "CUMULATIVE_RHO", (Fraction(1, 4), Fraction(1, 2), Fraction(1)))
-    monkeypatch.setattr(paid_parts, "CUMULATIVE_EPSILON", (Fraction(1, 4), Fraction(1, 2), Fraction(1)))
+    monkeypatch.setattr(paid_terms, "CUMULATIVE_RHO", (Fraction(1, 4), Fraction(1, 2), Fraction(1)))
+    monkeypatch.setattr(paid_terms, "CUMULATIVE_EPSILON", (Fraction(1, 4), Fraction(1, 2), Fraction(1)))
 
 
 @pytest.mark.parametrize("stops", STOPS.values(), ids=STOPS)
@@ -127,7 +127,7 @@ def test_parts_never_cost_more_than_the_ceiling_together():
         terms, costs = Terms(0.9, epsilon, 1e-6, concentrated), list[Cost]()
         while (amount := terms.next_amount(costs, buys)) is not None:
             spent, delta = terms.budget(amount, costs)
-            rho = paid_parts.gaussian_rho(Fraction(spent), Fraction(delta))
+            rho = paid_terms.gaussian_rho(Fraction(spent), Fraction(delta))
             cost = Cost.of(Fraction(spent), Fraction(delta), GaussianEvent(rho, Fraction(0)))
             if not terms.holds([*costs, cost]):
                 break

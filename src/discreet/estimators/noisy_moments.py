@@ -21,7 +21,8 @@ from discreet.parameters.subset_selection import MomentsParameters
 from discreet.release import Release
 from discreet.typing import Floats
 from discreet.workflow.derive import fit_from, select_from
-from discreet.workflow.paid_parts import parts_of, pay_as_you_go, terms_for
+from discreet.workflow.paid_parts import parts_of, pay_as_you_go
+from discreet.workflow.paid_terms import terms_for
 
 
 class NoisyMoments(SubsetSelector, MomentsParameters):

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from discreet.workflow.metadata import derived_columns as derived_columns
     from discreet.workflow.paid_parts import parts_of as parts_of
     from discreet.workflow.paid_parts import pay_as_you_go as pay_as_you_go
-    from discreet.workflow.paid_parts import terms_for as terms_for
+    from discreet.workflow.paid_terms import terms_for as terms_for
     from discreet.workflow.priced_request import PricedRequest as PricedRequest
     from discreet.workflow.priced_request import price as price
     from discreet.workflow.recommendation import commands_by_selection as commands_by_selection
@@ -120,7 +120,7 @@ _HOMES = {
     "pay_as_you_go": "discreet.workflow.paid_parts",
     "public_moments": "discreet.data.public_moments",
     "price": "discreet.workflow.priced_request",
-    "terms_for": "discreet.workflow.paid_parts",
+    "terms_for": "discreet.workflow.paid_terms",
     "ranges_as_schema": "discreet.parameters.by_method",
     "read_run": "discreet.workflow.run_file",
     "commands_by_selection": "discreet.workflow.recommendation",

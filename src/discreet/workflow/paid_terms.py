@@ -1,0 +1,294 @@
+"""When parts below a ceiling stop, and what each may cost: from what earlier ones cost, and from nothing else."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any, Literal
+
+from discreet.accounting.events import Event, event_of
+from discreet.accounting.gaussian import gaussian_rho
+from discreet.accounting.guarantee import exact_delta, exact_epsilon
+from discreet.accounting.zcdp import rho_of, rho_of_epsilon
+from discreet.errors import InvalidParameterError
+from discreet.ledger import Ledger
+from discreet.methods.answers.posterior import PRIORS
+from discreet.methods.moments.moments_selection import NoisyMoments
+from discreet.release import PooledRecord, Release
+
+CUMULATIVE_RHO = tuple(Fraction(2.0 ** (-k / 2)) for k in range(12, -1, -1))
+"""Shares of the ceiling's rho that are spent after each part: a sixty-fourth, then more by the root of two."""
+
+CUMULATIVE_EPSILON = (Fraction(1, 10), Fraction(1, 4), Fraction(1, 2), Fraction(1))
+"""The same of epsilon and delta, where these add up: precision goes with their squares, so parts are few."""
+
+LEAST_FIRST = Fraction(1, 32)
+"""Share of the ceiling that the first part has at least where it estimates the level of the target, too."""
+
+LEAST_MORE = Fraction(6, 5)
+"""A part makes what is spent this many times as large at least."""
+
+UNDER = Fraction(999_999, 1_000_000)
+"""Of what is left, what a part asks for: its cost is rounded up."""
+
+
+@dataclass(frozen=True)
+class Terms:
+    """When to stop, and what all parts together may cost.
+
+    Parameters
+    ----------
+    until : float
+        The chance to be reached.
+    at_most : float
+        The ceiling on epsilon.
+    delta : float
+        Of all parts together.
+    is_concentrated : bool
+        Whether the rho of parts adds up; else epsilon and delta do.
+    of : {"model", "columns"}
+        Whose chance: the likeliest model's, or of each column that it matters or that it does not.
+    prior : {"broad", "sparse"}
+        Of the chance.
+    before : tuple of Fraction
+        Epsilon and delta of an earlier release whose moments the parts are added to: what it cost adds to theirs.
+    """
+
+    until: float
+    at_most: float
+    delta: float
+    is_concentrated: bool
+    of: Literal["model", "columns"] = "columns"
+    prior: Literal["broad", "sparse"] = "sparse"
+    before: tuple[Fraction, Fraction] = (Fraction(0), Fraction(0))
+
+    def __post_init__(self) -> None:
+        """Refuse what is no chance and no ceiling, or one that an earlier release is above."""
+        if not 0.0 < self.until < 1.0:
+            raise InvalidParameterError(f"until must be a chance in (0, 1), but until={self.until}.")
+        if self.of not in ("model", "columns") or self.prior not in PRIORS:
+            raise InvalidParameterError("until must be of model or columns, under the prior broad or sparse.")
+        epsilon, delta = self.room
+        if epsilon <= 0 or delta < 0 or (self.is_concentrated and delta == 0):
+            more = " and delta" if self.delta or self.before[1] else ""
+            raise InvalidParameterError(
+                f"at_most{more} must be above what the earlier release cost, epsilon {float(self.before[0]):g} and "
+                f"delta {float(self.before[1]):g}, because both add up. Raise them."
+            )
+
+    @property
+    def room(self) -> tuple[Fraction, Fraction]:
+        """Epsilon and delta of the parts that are bought here."""
+        return exact_epsilon(self.at_most) - self.before[0], exact_delta(self.delta) - self.before[1]
+
+    @property
+    def n_before(self) -> int:
+        """How many parts were released outside of the ceiling: one or none."""
+        return 1 if self.before[0] else 0
+
+    @property
+    def ceiling(self) -> Fraction:
+        """Of rho where rho adds up, else of epsilon."""
+        epsilon, delta = self.room
+        return rho_of_epsilon(epsilon, delta) if self.is_concentrated else epsilon
+
+    def holds(self, costs: Sequence["Cost"]) -> bool:
+        """Tell whether these costs together are below the ceiling.
+
+        Parameters
+        ----------
+        costs : sequence of Cost
+            Of all parts that are bought here.
+
+        Returns
+        -------
+        bool
+            Whether they are.
+        """
+        epsilon, delta = self.room
+        failure = sum((cost.failure for cost in costs), Fraction(0))
+        if self.is_concentrated:
+            left = delta - failure
+            return left > 0 and sum((cost.rho for cost in costs), Fraction(0)) <= rho_of_epsilon(epsilon, left)
+        whole = sum((cost.epsilon for cost in costs), Fraction(0)), sum((cost.delta for cost in costs), Fraction(0))
+        return whole[0] <= epsilon and whole[1] <= delta
+
+    def next_amount(self, costs: Sequence["Cost"], buys_level: bool) -> Fraction | None:
+        """Return the rho, or the epsilon, of the next part; None where the ceiling is reached.
+
+        Parameters
+        ----------
+        costs : sequence of Cost
+            Of the parts before.
+        buys_level : bool
+            Whether the first part estimates the level of the target.
+
+        Returns
+        -------
+        Fraction or None
+            In the currency that adds up.
+        """
+        spent = sum((cost.rho if self.is_concentrated else cost.epsilon for cost in costs), Fraction(0)) / self.ceiling
+        shares = CUMULATIVE_RHO if self.is_concentrated else CUMULATIVE_EPSILON
+        least = LEAST_FIRST if buys_level and not costs else LEAST_MORE * spent
+        share = next((share for share in shares if share >= least), Fraction(1))
+        amount = (share - spent) * self.ceiling * UNDER
+        return amount if amount > self.ceiling / 1000 else None
+
+    def budget(self, amount: Fraction, costs: Sequence["Cost"]) -> tuple[float, float]:
+        """Return the epsilon and delta that a request must have to cost an amount beside the others.
+
+        Parameters
+        ----------
+        amount : Fraction
+            From `next_amount`.
+        costs : sequence of Cost
+            Of the parts before.
+
+        Returns
+        -------
+        tuple of float
+            Epsilon and delta.
+        """
+        if self.is_concentrated:
+            return epsilon_for(amount, self.room[1]), shortened(self.room[1]) if self.n_before else self.delta
+        left = self.ceiling - sum((cost.epsilon for cost in costs), Fraction(0))
+        delta = self.room[1] - sum((cost.delta for cost in costs), Fraction(0))
+        return float(amount), shortened(max(delta, Fraction(0)) * amount / left)
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a part costs, both ways."""
+
+    epsilon: Fraction
+    delta: Fraction
+    rho: Fraction
+    failure: Fraction
+
+    @classmethod
+    def of(cls, epsilon: Fraction, delta: Fraction, event: Event | None) -> "Cost":
+        """Return that of a guarantee and its event.
+
+        Parameters
+        ----------
+        epsilon, delta : Fraction
+            Of the guarantee.
+        event : Event or None
+            What was done.
+
+        Returns
+        -------
+        Cost
+            Both ways.
+        """
+        if event is None:
+            raise InvalidParameterError("A part must have a guarantee: use the system's entropy, and a table's rows.")
+        return cls(epsilon, delta, *rho_of(event))
+
+    @classmethod
+    def of_release(cls, part: Release) -> "Cost":
+        """Return that of a part that was bought, from its record: a hair more, for its numbers are floats.
+
+        Parameters
+        ----------
+        part : Release
+            As the ledger recorded it.
+
+        Returns
+        -------
+        Cost
+            Both ways.
+        """
+        if part.guarantee is None or part.event is None:
+            raise InvalidParameterError("A part must have a guarantee, but this release has none. Give one that has.")
+        epsilon, delta, event = part.guarantee.epsilon, part.guarantee.delta, event_of(part.event)
+        cost = cls.of(Fraction(epsilon), Fraction(delta), event)
+        return replace(cost, rho=cost.rho * (1 + Fraction(1, 2**40)))
+
+
+def epsilon_for(rho: Fraction, delta: Fraction) -> float:
+    """Return the largest epsilon, of six digits, whose Gaussian noise costs at most this rho.
+
+    Parameters
+    ----------
+    rho : Fraction
+        The most it may cost.
+    delta : Fraction
+        Of the request.
+
+    Returns
+    -------
+    float
+        Epsilon.
+    """
+    low, high = Fraction(0), Fraction(1000)
+    while high - low > low / 10**7 + Fraction(1, 10**9):
+        middle = (low + high) / 2
+        low, high = (middle, high) if gaussian_rho(middle, delta) <= rho else (low, middle)
+    return shortened(low)
+
+
+def shortened(value: Fraction) -> float:
+    """Six digits, rounded down."""
+    return float(f"{float(value) * (1.0 - 5e-6):.6g}")
+
+
+def terms_for(
+    method: NoisyMoments,
+    dataset: str,
+    ledger: Ledger | None,
+    until: float,
+    at_most: float,
+    earlier: Release | None = None,
+    **choices: Any,
+) -> Terms:
+    """Return the terms of a request: rho adds up where the data set's account says so, or where there is none.
+
+    Parameters
+    ----------
+    method : NoisyMoments
+        The question.
+    dataset : str
+        Whose account it is.
+    ledger : Ledger or None
+        Where parts are charged.
+    until : float
+        The chance to be reached.
+    at_most : float
+        The ceiling on epsilon.
+    earlier : Release, optional
+        What the parts are added to.
+    **choices : Any
+        `of` and `prior`.
+
+    Returns
+    -------
+    Terms
+        When to stop, and the ceiling.
+    """
+    account = None if ledger is None else ledger.account(dataset)
+    concentrated = method.delta > 0 and (account is None or account.accounting == "zcdp")
+    return Terms(until, at_most, method.delta, concentrated, **choices, before=_before(earlier, at_most, method.delta))
+
+
+def _before(earlier: Release | None, at_most: float, delta: float) -> tuple[Fraction, Fraction]:
+    """What an earlier release cost outside of the ceiling; parts go on below the ceiling that they began with."""
+    if earlier is None:
+        return Fraction(0), Fraction(0)
+    record, guarantee = earlier.pooled, earlier.guarantee
+    if guarantee is None:
+        raise InvalidParameterError("A part must have a guarantee, but this release has none. Give one that has.")
+    if record is None:
+        return Fraction(guarantee.epsilon), Fraction(guarantee.delta)
+    if (record.at_most, guarantee.delta) != (at_most, delta):
+        raise InvalidParameterError(
+            f"Parts must go on below the ceiling that they began with. Give at_most={record.at_most:g} and "
+            f"delta={guarantee.delta:g}."
+        )
+    return read_before(record)
+
+
+def read_before(record: PooledRecord) -> tuple[Fraction, Fraction]:
+    """Return what a release cost outside of its parts' ceiling, as it says; nothing as a rule."""
+    epsilon, delta = record.before or (0.0, 0.0)
+    return Fraction(epsilon), Fraction(delta)
