@@ -92,18 +92,7 @@ class Terms:
         return rho_of_epsilon(epsilon, delta) if self.is_concentrated else epsilon
 
     def holds(self, costs: Sequence["Cost"]) -> bool:
-        """Tell whether these costs together are below the ceiling.
-
-        Parameters
-        ----------
-        costs : sequence of Cost
-            Of all parts that are bought here.
-
-        Returns
-        -------
-        bool
-            Whether they are.
-        """
+        """Tell whether these costs together are below the ceiling."""
         epsilon, delta = self.room
         failure = sum((cost.failure for cost in costs), Fraction(0))
         if self.is_concentrated:
@@ -113,20 +102,7 @@ class Terms:
         return whole[0] <= epsilon and whole[1] <= delta
 
     def next_amount(self, costs: Sequence["Cost"], buys_level: bool) -> Fraction | None:
-        """Return the rho, or the epsilon, of the next part; None where the ceiling is reached.
-
-        Parameters
-        ----------
-        costs : sequence of Cost
-            Of the parts before.
-        buys_level : bool
-            Whether the first part estimates the level of the target.
-
-        Returns
-        -------
-        Fraction or None
-            In the currency that adds up.
-        """
+        """Return the rho, or the epsilon, of the next part; None where the ceiling is reached."""
         spent = sum((cost.rho if self.is_concentrated else cost.epsilon for cost in costs), Fraction(0)) / self.ceiling
         shares = CUMULATIVE_RHO if self.is_concentrated else CUMULATIVE_EPSILON
         least = LEAST_FIRST if buys_level and not costs else LEAST_MORE * spent
@@ -135,20 +111,7 @@ class Terms:
         return amount if amount > self.ceiling / 1000 else None
 
     def budget(self, amount: Fraction, costs: Sequence["Cost"]) -> tuple[float, float]:
-        """Return the epsilon and delta that a request must have to cost an amount beside the others.
-
-        Parameters
-        ----------
-        amount : Fraction
-            From `next_amount`.
-        costs : sequence of Cost
-            Of the parts before.
-
-        Returns
-        -------
-        tuple of float
-            Epsilon and delta.
-        """
+        """Return the epsilon and delta that a request must have to cost an amount beside the others."""
         if self.is_concentrated:
             return epsilon_for(amount, self.room[1]), shortened(self.room[1]) if self.n_before else self.delta
         left = self.ceiling - sum((cost.epsilon for cost in costs), Fraction(0))
@@ -167,38 +130,14 @@ class Cost:
 
     @classmethod
     def of(cls, epsilon: Fraction, delta: Fraction, event: Event | None) -> "Cost":
-        """Return that of a guarantee and its event.
-
-        Parameters
-        ----------
-        epsilon, delta : Fraction
-            Of the guarantee.
-        event : Event or None
-            What was done.
-
-        Returns
-        -------
-        Cost
-            Both ways.
-        """
+        """Return that of a guarantee and its event."""
         if event is None:
             raise InvalidParameterError("A part must have a guarantee: use the system's entropy, and a table's rows.")
         return cls(epsilon, delta, *rho_of(event))
 
     @classmethod
     def of_release(cls, part: Release) -> "Cost":
-        """Return that of a part that was bought, from its record: a hair more, for its numbers are floats.
-
-        Parameters
-        ----------
-        part : Release
-            As the ledger recorded it.
-
-        Returns
-        -------
-        Cost
-            Both ways.
-        """
+        """Return that of a part that was bought, from its record: a hair more, for its numbers are floats."""
         if part.guarantee is None or part.event is None:
             raise InvalidParameterError("A part must have a guarantee, but this release has none. Give one that has.")
         epsilon, delta, event = part.guarantee.epsilon, part.guarantee.delta, event_of(part.event)
@@ -207,20 +146,7 @@ class Cost:
 
 
 def epsilon_for(rho: Fraction, delta: Fraction) -> float:
-    """Return the largest epsilon, of six digits, whose Gaussian noise costs at most this rho.
-
-    Parameters
-    ----------
-    rho : Fraction
-        The most it may cost.
-    delta : Fraction
-        Of the request.
-
-    Returns
-    -------
-    float
-        Epsilon.
-    """
+    """Return the largest epsilon, of six digits, whose Gaussian noise costs at most this rho."""
     low, high = Fraction(0), Fraction(1000)
     while high - low > low / 10**7 + Fraction(1, 10**9):
         middle = (low + high) / 2
@@ -242,30 +168,7 @@ def terms_for(
     earlier: Release | None = None,
     **choices: Any,
 ) -> Terms:
-    """Return the terms of a request: rho adds up where the data set's account says so, or where there is none.
-
-    Parameters
-    ----------
-    method : NoisyMoments
-        The question.
-    dataset : str
-        Whose account it is.
-    ledger : Ledger or None
-        Where parts are charged.
-    until : float
-        The chance to be reached.
-    at_most : float
-        The ceiling on epsilon.
-    earlier : Release, optional
-        What the parts are added to.
-    **choices : Any
-        `of` and `prior`.
-
-    Returns
-    -------
-    Terms
-        When to stop, and the ceiling.
-    """
+    """Return the terms of a request: rho adds up where the data set's account says so, or where there is none."""
     account = None if ledger is None else ledger.account(dataset)
     concentrated = method.delta > 0 and (account is None or account.accounting == "zcdp")
     return Terms(until, at_most, method.delta, concentrated, **choices, before=_before(earlier, at_most, method.delta))
