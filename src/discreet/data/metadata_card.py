@@ -33,9 +33,9 @@ def metadata_card(metadata: "Metadata", title: str) -> str:
     rows = [_row(name, column) for name, column in metadata.columns.items()]
     if metadata.features is not None:
         rows.append(_row("all features", metadata.features))
-    shown = [place for place in range(len(HEAD)) if any(row[place] for row in rows)]
-    lines = [[row[place] for place in shown] for row in rows]
-    return card(title, facts("Who is protected", general), table("Columns", [HEAD[place] for place in shown], lines))
+    places = [place for place in range(len(HEAD)) if any(row[place] for row in rows)]
+    lines = [[row[place] for place in places] for row in rows]
+    return card(title, facts("Who is protected", general), table("Columns", [HEAD[place] for place in places], lines))
 
 
 def _row(name: str, column: NumericColumn | CategoryColumn) -> tuple[str, ...]:

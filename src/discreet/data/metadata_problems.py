@@ -65,16 +65,18 @@ class InvalidMetadataError(MetadataError):
 
 def problems(error: ValidationError, keys: Sequence[str]) -> list[Problem]:
     """Return what is wrong, in the order of the schema; `keys` are those of the whole."""
-    found = [_problem(detail, keys) for detail in error.errors()]
-    meant = {(*problem.path[:-1], near) for problem, near in found if near}
-    return [problem for problem, _ in found if not (problem.path in meant and problem.message == _OWN_WORDS["missing"])]
+    details = [_problem(detail, keys) for detail in error.errors()]
+    meant = {(*problem.path[:-1], near) for problem, near in details if near}
+    return [
+        problem for problem, _ in details if not (problem.path in meant and problem.message == _OWN_WORDS["missing"])
+    ]
 
 
 def _problem(detail: Any, keys: Sequence[str]) -> tuple[Problem, str]:
     """A problem, and the key that was probably meant by an unknown one."""
     path = tuple(str(step) for step in detail["loc"] if step not in TYPES)
     kind, value = detail["type"], detail.get("input")
-    shown = f", but it is {value!r}" if isinstance(value, str | int | float) and len(repr(value)) < 60 else ""
+    value_shown = f", but it is {value!r}" if isinstance(value, str | int | float) and len(repr(value)) < 60 else ""
     if kind == "extra_forbidden":
         near = _near(path[-1], _known(detail["loc"], keys))
         of = f" of a column of type {detail['loc'][-2]}" if detail["loc"][-2:-1] and detail["loc"][-2] in TYPES else ""
@@ -86,13 +88,13 @@ def _problem(detail: Any, keys: Sequence[str]) -> tuple[Problem, str]:
     if kind == "union_tag_not_found":
         return Problem((*path, "type"), "must be given: integer, real or category"), ""
     if kind in _OWN_WORDS:
-        return Problem(path, _OWN_WORDS[kind] + ("" if kind == "missing" else shown)), ""
+        return Problem(path, _OWN_WORDS[kind] + ("" if kind == "missing" else value_shown)), ""
     message = detail["msg"].removeprefix("Value error, ")
     if kind in ("enum", "literal_error") and isinstance(value, str):
         allowed = str(detail.get("ctx", {}).get("expected", "")).replace("'", "").replace(" or ", ", ").split(", ")
-        return Problem(path, f"must be {' or '.join(allowed)}{shown}{_meant(_near(value, allowed))}"), ""
-    found = f", found {value!r}" if shown else ""
-    return Problem(path, f"{message}{found}"), ""
+        return Problem(path, f"must be {' or '.join(allowed)}{value_shown}{_meant(_near(value, allowed))}"), ""
+    input_shown = f", found {value!r}" if value_shown else ""
+    return Problem(path, f"{message}{input_shown}"), ""
 
 
 def _known(path: Sequence[Any], keys: Sequence[str]) -> list[str]:

@@ -38,10 +38,10 @@ class Sums:
 
     def __repr__(self) -> str:
         values = ((field.name, getattr(self, field.name)) for field in fields(self))  # type: ignore[arg-type]
-        shown = (
+        fields_shown = (
             f"{name}={f'{float(value):.12g}' if isinstance(value, Fraction) else repr(value)}" for name, value in values
         )
-        return f"{type(self).__name__}({', '.join(shown)})"
+        return f"{type(self).__name__}({', '.join(fields_shown)})"
 
     @property
     def epsilon_left(self) -> Fraction:

@@ -46,10 +46,10 @@ def _of_fit(fit: FitRecord, facts: Facts) -> str:
 def _estimates(facts: Facts) -> str:
     """The numbers themselves, where there are no slopes or no intervals."""
     lines = facts.fit.coefficients if facts.fit is not None else ()
-    shown = "; ".join(f"{line.name} {line.estimate}" for line in lines[:MOST_NAMED])
+    estimates_shown = "; ".join(f"{line.name} {line.estimate}" for line in lines[:MOST_NAMED])
     more = f" and {count(len(lines) - MOST_NAMED)} more" if len(lines) > MOST_NAMED else ""
     without = "" if facts.release.fit is None or facts.release.fit.has_intervals else ", without intervals"
-    return f"Estimates{without}: {shown}{more}."
+    return f"Estimates{without}: {estimates_shown}{more}."
 
 
 def _terms(terms: Iterable[CoefficientRecord]) -> str:
@@ -64,7 +64,7 @@ def _described(facts: Facts) -> str:
 
 
 def _names(names: Iterable[str]) -> str:
-    shown = list(names)
-    if len(shown) <= MOST_NAMED:
-        return listed(shown)
-    return f"{', '.join(shown[:MOST_NAMED])} and {count(len(shown) - MOST_NAMED)} more"
+    names_shown = list(names)
+    if len(names_shown) <= MOST_NAMED:
+        return listed(names_shown)
+    return f"{', '.join(names_shown[:MOST_NAMED])} and {count(len(names_shown) - MOST_NAMED)} more"

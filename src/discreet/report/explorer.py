@@ -58,7 +58,7 @@ class Explorer:
     @property
     def data(self) -> Markup:
         """All figures as JSON that can stand inside an element: no text in it closes one."""
-        value = {
+        content = {
             "epsilons": self.epsilons,
             "rows": self.rows,
             "labels": {name: values for name, _, values in self.sliders},
@@ -66,7 +66,7 @@ class Explorer:
             "commands": dict(self.commands),
             "mark": EPSILON_MARK,
         }
-        text = json.dumps(value).replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+        text = json.dumps(content).replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
         return Markup(text)  # noqa: S704 - no mark of HTML is left in it
 
 
@@ -87,11 +87,11 @@ def explored(
 ) -> Explorer:
     """Return sliders over all that was simulated."""
     places = {name: place for place, name in enumerate(scenarios)}
-    kept = ("rival", "epsilon", "n_rows", "right", "overlap", "error")
+    fields = ("rival", "epsilon", "n_rows", "right", "overlap", "error")
     return Explorer(
         tuple(sorted({line["epsilon"] for line in figures})),
         tuple(sorted({line["n_rows"] for line in figures})),
         tuple(scenarios.values()),
-        tuple({name: line[name] for name in kept} | {"place": places[line["scenario"]]} for line in figures),
+        tuple({name: line[name] for name in fields} | {"place": places[line["scenario"]]} for line in figures),
         commands,
     )

@@ -78,7 +78,7 @@ def _named(release: Release) -> str:
 def _facts(release: Release) -> list[Fact]:
     """What was asked and what it cost, in the order in which they are read: two a line."""
     record, ledger, fit = promised(release), release.provenance.ledger, release.fit
-    told = [
+    facts_shown = [
         ("Target", visible(request_facts.target(release))),
         ("Epsilon", "none" if record is None else at_most(record.epsilon)),
         ("Candidates", count(request_facts.n_candidates(release))),
@@ -87,19 +87,19 @@ def _facts(release: Release) -> list[Fact]:
         ("Protected", "nobody" if record is None else f"a {visible(record.unit)}"),
     ]
     if record is not None:
-        told += [("Neighbors", record.neighboring.value)]
+        facts_shown += [("Neighbors", record.neighboring.value)]
     if ledger is not None:
-        told += [("Spent so far", f"{at_most(ledger.epsilon_spent)} of {at_least(ledger.epsilon_cap)}")]
+        facts_shown += [("Spent so far", f"{at_most(ledger.epsilon_spent)} of {at_least(ledger.epsilon_cap)}")]
     if fit is not None and fit.residual_sd is not None:
-        told += [("Residual sd", number(fit.residual_sd, 4))]
+        facts_shown += [("Residual sd", number(fit.residual_sd, 4))]
     if fit is not None and fit.r_squared is not None:
-        told += [("R-squared", number(fit.r_squared, 3))]
-    return told
+        facts_shown += [("R-squared", number(fit.r_squared, 3))]
+    return facts_shown
 
 
-def _in_pairs(told: list[Fact]) -> Iterator[str]:
+def _in_pairs(facts_shown: list[Fact]) -> Iterator[str]:
     half = WIDTH // 2
-    texts = [squeezed(f"{name + ':':<14}{value}", half - 2) for name, value in told]
+    texts = [squeezed(f"{name + ':':<14}{value}", half - 2) for name, value in facts_shown]
     for at in range(0, len(texts), 2):
         left, *right = texts[at : at + 2]
         yield (left + " " * (half - cells(left)) + "".join(right)).rstrip()
