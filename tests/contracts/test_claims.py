@@ -123,10 +123,20 @@ CHARGED = re.compile(r"        if charged:\n            raise PolicyError\(.*?\n
 DECIDES = {
     "a ledger named for arrays": ("face", "estimators.face", CHARGED, ""),
     "what a caller states": ("sources", "data.sources", "rows_origin != READ", "rows_origin == READ"),
-    "three kinds of rows": ("release", "release", r"READ, STATED, UNSTATED =", "READ, UNSTATED, STATED ="),
-    "two kinds of rows": ("release", "release", "get_args\\(RowsOrigin\\)", "(*get_args(RowsOrigin)[:2], STATED)"),
-    "kinds of rows, to an engine": ("engine", "release", r"READ, STATED, UNSTATED =", "READ, UNSTATED, STATED ="),
-    "what private means": ("release", "release", "promised and origin", "promised or origin"),
+    "three kinds of rows": ("release", "release.provenance", r"READ, STATED, UNSTATED =", "READ, UNSTATED, STATED ="),
+    "two kinds of rows": (
+        "release",
+        "release.provenance",
+        "get_args\\(RowsOrigin\\)",
+        "(*get_args(RowsOrigin)[:2], STATED)",
+    ),
+    "kinds of rows, to an engine": (
+        "engine",
+        "release.provenance",
+        r"READ, STATED, UNSTATED =",
+        "READ, UNSTATED, STATED =",
+    ),
+    "what private means": ("release", "release.release", "promised and origin", "promised or origin"),
     "a comma for a break": ("csv_file", "kernels.rows.csv_compiled", "QUOTE, FEED, RETURN =", "FEED, QUOTE, RETURN ="),
 }
 
@@ -153,7 +163,9 @@ def test_what_decides_a_promise_is_covered(edit):
 
 def test_an_edit_without_a_meaning_changes_no_claim():
     """Control: the same way of editing, with a comment."""
-    before, after = codes_with("release", "release", "READ, STATED, UNSTATED =", "# three\nREAD, STATED, UNSTATED =")
+    before, after = codes_with(
+        "release", "release.provenance", "READ, STATED, UNSTATED =", "# three\nREAD, STATED, UNSTATED ="
+    )
     assert before == after
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from discreet.errors import InvalidParameterError, NotInstalledError
 
 if TYPE_CHECKING:
-    from discreet.release import FitRecord
+    from discreet.release.fits import FitRecord
 
 Backend = Literal["pandas", "polars", "pyarrow"]
 BACKENDS: tuple[Backend, ...] = ("pandas", "polars", "pyarrow")
