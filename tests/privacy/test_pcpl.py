@@ -26,7 +26,7 @@ class Exact:
         table = table_of(rows, names, "y", relation, bound, units=units, **metadata)
         self.prepared = method.prepare(table.metadata, "y", names)
         setting = self.prepared.setting
-        self.profile = self.prepared.profile(setting)
+        self.profile = self.prepared.scores(setting)
         self.sensitivity = self.profile.sensitivity
         masks = setting.space.masks()
         moments = table.moments(setting.design)

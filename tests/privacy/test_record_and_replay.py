@@ -23,7 +23,7 @@ from discreet.methods.public_records import histogram, measures, public_subset
 from discreet.methods.regression import objective_perturbation
 from discreet.methods.screening import decorrelated_scores, sis
 from discreet.methods.screening.screener import Screening
-from discreet.methods.subset_selection import calibration, pcpl, sum_of_squares
+from discreet.methods.subset_selection import calibration, likelihood_scores, sum_of_squares
 from tests.effort import either
 from tests.privacy.noise_entries import (
     COMPOSITES,
@@ -211,7 +211,7 @@ def half_top_k(self: Any, n: int, epsilon: Any, sensitivity: Any, *rest: Any, wh
 
 OF_SCORES = (calibration.Sensitivity, "of", staticmethod(half_fields(calibration.Sensitivity.of, gamma=2)))
 OF_SQUARES = (sum_of_squares, "squares_scale", half(sum_of_squares.squares_scale))
-OF_PROFILE = (pcpl._Profile, "gamma", half(pcpl._Profile.gamma))
+OF_PROFILE = (likelihood_scores.LikelihoodScores, "gamma", half(likelihood_scores.LikelihoodScores.gamma))
 OF_RANKS = (quantile, "rank_sensitivity", half(quantile.rank_sensitivity))
 OF_LEVEL = (level, "rank_sensitivity", half(quantile.rank_sensitivity))
 OF_SUMS = (NoisySums, "estimates", half_estimates)

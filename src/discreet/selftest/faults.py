@@ -149,14 +149,14 @@ PRINTED = (
     ),
     Fault(
         "the sign of the likelihood as Lei et al. print it",
-        "methods.subset_selection.pcpl:_Profile.scored",
+        "methods.subset_selection.likelihood_scores:LikelihoodScores.scored",
         "choice, self.log_likelihoods",
         "choice, -self.log_likelihoods",
         "profile",
     ),
     Fault(
         "the likelihood's bound without its tail",
-        "methods.subset_selection.pcpl:_Profile.bound",
+        "methods.subset_selection.likelihood_scores:LikelihoodScores.bound",
         "- scale * step * tail * UP - step",
         "- scale * step * 0",
         "profile",

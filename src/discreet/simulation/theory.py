@@ -196,7 +196,7 @@ def _common(facts: _Facts) -> list[Condition]:
 
 def _likely_penalty(prepared: PreparedProfileLikelihood, facts: _Facts) -> float:
     """What the penalty becomes when the sum of squares is as supposed and its noise is nothing."""
-    profile = prepared.profile(prepared.setting)
+    profile = prepared.scores(prepared.setting)
     sum_of_squares = Fraction(facts.n_rows * facts.sigma2 / facts.y_bound**2)
     bound = profile.bound(sum_of_squares)
     choice = profile.widest() if bound <= profile.threshold else profile.choice(bound)

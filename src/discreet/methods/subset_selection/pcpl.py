@@ -2,9 +2,8 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
-from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -23,7 +22,7 @@ from discreet.mechanisms.selection import noisy_min
 from discreet.methods.base.method import Outcome, Progress
 from discreet.methods.base.request_facts import models_progress, rows_progress
 from discreet.methods.subset_selection.calibration import Sensitivity
-from discreet.methods.subset_selection.penalty import covering_penalty, default_max_false
+from discreet.methods.subset_selection.likelihood_scores import LikelihoodChoice, LikelihoodScores, LikelihoodSplit
 from discreet.methods.subset_selection.setting import Setting
 from discreet.methods.subset_selection.subset_regression import (
     PreparedSelection,
@@ -31,29 +30,17 @@ from discreet.methods.subset_selection.subset_regression import (
     events_of,
     largest_target,
 )
-from discreet.methods.subset_selection.sum_of_squares import noisy_squares, squares_part, squares_scale, squares_step
+from discreet.methods.subset_selection.sum_of_squares import noisy_squares, squares_part
 from discreet.methods.subset_selection.tuning import LEAST_VARIANCE, Tuning, estimate_privately
 from discreet.parameters.subset_selection import SQUARES, LikelihoodParameters
 from discreet.release import NoiseRecord, StepRecord
 from discreet.typing import Floats
 
 UNIT = "-2 log-likelihood"
-MAX_PENALTY = 1e15
-"""Far above any difference of two log-likelihoods."""
-
 FINE = 2**40
 """Steps of the published algorithm's standard Laplace variable."""
 
 LARGEST_DELTA = 1e-6
-
-ROOM = 100
-"""The bound of the least sum must exceed its sensitivity by this many solver's errors, or the choice is uniform."""
-
-UP = 1 + Fraction(1, 2**40)
-"""Makes up for the rounding of a few float64 operations and logarithms."""
-
-LEAST_FLOOR = Fraction(1, 10**12)
-"""Of s0^2, in squared target bounds."""
 
 
 class ProfileLikelihood(LikelihoodParameters, SubsetSelection):
@@ -117,13 +104,13 @@ class ProfileLikelihood(LikelihoodParameters, SubsetSelection):
         tuning = self.tuning(metadata, setting)
         return PreparedProfileLikelihood(self, setting, tuning, self._split(setting, tuning, n_rows))
 
-    def _split(self, setting: Setting, tuning: Tuning, n_rows: int) -> "_Split":
+    def _split(self, setting: Setting, tuning: Tuning, n_rows: int) -> LikelihoodSplit:
         """Epsilon of the sum of squares and of the choice, and delta (privacy specification 2.4 and 11)."""
         if self.variance_floor is not None:
-            return _Split(Fraction(0), tuning.remaining, Fraction(0), n_rows)
+            return LikelihoodSplit(Fraction(0), tuning.remaining, Fraction(0), n_rows)
         if self.as_published:
             epsilon = exact_epsilon(self.epsilon)
-            return _Split(epsilon, epsilon, self._delta(n_rows), n_rows)
+            return LikelihoodSplit(epsilon, epsilon, self._delta(n_rows), n_rows)
         delta, epsilon = self._delta(n_rows), tuning.remaining
         squares_share = (self.shares or {}).get(SQUARES)
         if squares_share is not None:
@@ -140,7 +127,7 @@ class ProfileLikelihood(LikelihoodParameters, SubsetSelection):
             first = epsilon * Fraction(round(share * 10_000), 10_000)
         else:
             first = epsilon / 5
-        return _Split(first, epsilon - first, delta, n_rows)
+        return LikelihoodSplit(first, epsilon - first, delta, n_rows)
 
     def _delta(self, n_rows: int) -> Fraction:
         if self.delta == 0.0:
@@ -152,194 +139,6 @@ class ProfileLikelihood(LikelihoodParameters, SubsetSelection):
                 f"delta={self.delta:g}. Common choices are 1e-6 and less."
             )
         return delta
-
-    def false_chance(self, scale: Fraction, n_units: int, n_rows: int) -> float:
-        """Return the chance of a false column that the penalty auto is set for, as stated or by default.
-
-        Parameters
-        ----------
-        scale : Fraction
-            Of the selection's noise.
-        n_units : int
-            Number of columns or groups that are free to enter.
-        n_rows : int
-            Number of rows, public or guessed.
-
-        Returns
-        -------
-        float
-            Where no column goes with the target.
-        """
-        return self.max_false or default_max_false(float(min(scale, Fraction(10**12))), n_rows, n_units, 1.0)
-
-    def penalty(self, scale: Fraction, n_units: int, n_rows: int) -> Fraction:
-        """Return phi on the scale of -2 log-likelihood.
-
-        Parameters
-        ----------
-        scale : Fraction
-            Of the selection's noise.
-        n_units : int
-            Number of columns or groups that are free to enter.
-        n_rows : int
-            Number of rows, public or guessed.
-
-        Returns
-        -------
-        Fraction
-            At least 0.
-        """
-        if isinstance(self.model_penalty, float):
-            penalty = exact(self.model_penalty, "model_penalty")
-        elif self.model_penalty == "auto":
-            likely = float(min(scale, Fraction(10**12)))
-            max_false = self.false_chance(scale, n_units, n_rows)
-            penalty = Fraction(covering_penalty(1.0, likely, n_units, n_rows, max_false))
-        else:
-            penalty = Fraction(2.0 if self.model_penalty == "aic" else math.log(max(n_rows, 2)))
-        return min(penalty, Fraction(MAX_PENALTY))
-
-
-@dataclass(frozen=True)
-class _Split:
-    """Epsilon of the sum of squares and of the choice, the delta with which the sum's bound may fail, and n or n0."""
-
-    squares: Fraction
-    selection: Fraction
-    delta: Fraction
-    n_rows: int
-
-
-@dataclass(frozen=True)
-class _Choice:
-    """Range of the scores' changes, what computing adds to it, and phi, in -2 log-likelihood; a uniform choice looks
-    at no score.
-    """
-
-    gamma: Fraction
-    inflation: Fraction
-    penalty: Fraction
-    uniform: bool = False
-
-
-@dataclass(frozen=True)
-class _Profile:
-    """How far n log f moves between neighbors, and the choice by it. Sums of squares are in squared target bounds."""
-
-    method: ProfileLikelihood
-    setting: Setting
-    neighboring: NeighboringRelation
-    split: _Split
-
-    @cached_property
-    def sensitivity(self) -> Sensitivity:
-        """Of the sums of squares."""
-        return Sensitivity.of(self.setting.design, self.setting.ratio)
-
-    @property
-    def _n_rows_changed(self) -> int:
-        return 2 if self.neighboring is NeighboringRelation.REPLACE_ONE else 1
-
-    @property
-    def _rounding(self) -> Fraction:
-        """Of n log f, f between 2^-60 and 2^60, either way: |n log f| <= 42 n, to 2^-50 of it."""
-        return Fraction(2 * 42 * self.split.n_rows, 2**50)
-
-    # ---- the likelihood, with a bound of the least sum of squares that holds but with probability delta
-
-    @property
-    def threshold(self) -> Fraction:
-        """A bound of the least sum of squares must lie above this, or the choice is uniform."""
-        return self.sensitivity.size + ROOM * self.sensitivity.error
-
-    def bound(self, published: Fraction) -> Fraction:
-        """L, which the least sum of squares falls below with probability delta at most; L may be negative.
-
-        Source: privacy specification 2.2 and 14.
-        """
-        # F - tau - eta - scale log(1 / (2 delta)) - one step: the lower tail of Laplace noise is e^(-t) / 2.
-        step, scale = squares_step(self.sensitivity), squares_scale(self.sensitivity, self.split.squares)
-        tail = Fraction(math.log(float(1 / (2 * self.split.delta)))) * UP
-        return published - self.sensitivity.error - scale * step * tail * UP - step
-
-    def gamma(self, bound: Fraction) -> Fraction:
-        """Range sensitivity of n log f at a table whose least f is at least a bound.
-
-        Source: privacy specification 2.1.
-        """
-        # n log((1 + x) / (1 - x)), or -n log(1 - x) under ADD_OR_REMOVE_ONE, with x = Delta / L.
-        size = self.sensitivity.size
-        share = float(self._n_rows_changed * size / (bound - size))
-        return self.split.n_rows * Fraction(math.log1p(share)) * UP
-
-    def inflation(self, bound: Fraction) -> Fraction:
-        """What the solver's error and rounding add to the range, in every neighbor that shares the bound."""
-        # Twice the length of the interval of the errors of n log f; f is at least `least` in a neighbor.
-        least = bound - self.sensitivity.size - self.sensitivity.error
-        return 2 * (self.split.n_rows * self.sensitivity.error / least + self._rounding)
-
-    # ---- the floored likelihood, without any failure
-
-    @property
-    def floor(self) -> Fraction | None:
-        """s0^2 in squared target bounds; not below what floats can tell from nothing."""
-        if self.method.variance_floor is None:
-            return None
-        unit = exact(self.setting.design.bound, "y_bound") ** 2
-        return max(exact(self.method.variance_floor, "variance_floor") / unit, LEAST_FLOOR)
-
-    def floored_gamma(self, floor: Fraction) -> Fraction:
-        """Range sensitivity of n log(f / n + s0^2): n log(1 + Delta / (n s0^2)) for each row that comes or goes.
-
-        Source: privacy specification 2.5.
-        """
-        n_rows = self.split.n_rows
-        share = float(self.sensitivity.size / (n_rows * floor))
-        return self._n_rows_changed * n_rows * Fraction(math.log1p(share)) * UP
-
-    def floored_inflation(self, floor: Fraction) -> Fraction:
-        """What the solver's error and rounding add to the floored range."""
-        return 2 * (self.sensitivity.error / floor * UP + self._rounding)
-
-    # ---- the choice
-
-    def choice(self, bound: Fraction, uniform: bool = False) -> _Choice:
-        """Range and penalty of the choice, given a lower bound of the least sum of squares."""
-        floor = self.floor
-        if floor is not None:
-            gamma, inflation = self.floored_gamma(floor), self.floored_inflation(floor)
-        else:
-            gamma, inflation = self.gamma(bound), self.inflation(bound)
-        scale = (gamma + inflation) / self.split.selection
-        penalty = self.method.penalty(scale, self.setting.n_units, self.split.n_rows)
-        inflation += 2 * penalty * len(self.setting.design.candidates) / 2**51
-        return _Choice(gamma, inflation, penalty, uniform and floor is None)
-
-    def widest(self) -> _Choice:
-        """The choice with the most noise, just above the threshold: uniform, unless the likelihood is floored."""
-        return self.choice(self.threshold * (1 + Fraction(1, 2**20)), uniform=True)
-
-    def scored(self, published: Fraction, sums: Floats, counted: Floats) -> tuple[_Choice, Floats]:
-        """The choice after a published sum of squares, and the scores n log f + phi |M|, which are not releasable.
-
-        All are zero where the bound is too small to choose by.
-        """
-        bound = self.bound(published)
-        if bound <= self.threshold:
-            return self.widest(), np.zeros(len(sums))
-        choice = self.choice(bound)
-        return choice, self.log_likelihoods(sums) + float(choice.penalty) * counted
-
-    def log_likelihoods(self, sums: Floats) -> Floats:
-        """Of every model n log f, -2 log-likelihood up to a constant; not releasable."""
-        # On the event that the bound holds no sum lies below the tolerance.
-        return self.split.n_rows * np.log(np.maximum(sums, float(self.sensitivity.tolerance)))
-
-    def floored(self, sums: Floats, counted: Floats) -> tuple[_Choice, Floats]:
-        """The choice by the floored likelihood, and n log(f / n + s0^2) + phi |M|, which are not releasable."""
-        choice, floor, n_rows = self.choice(Fraction(0)), float(self.floor or 1), self.split.n_rows
-        likelihoods = n_rows * np.log(np.maximum(sums, 0.0) / n_rows + floor)
-        return choice, likelihoods + float(choice.penalty) * counted
 
 
 class PreparedProfileLikelihood(PreparedSelection):
@@ -353,15 +152,15 @@ class PreparedProfileLikelihood(PreparedSelection):
         The widest that can come out.
     tuning : Tuning
         The private estimates before the choice.
-    split : _Split
+    split : LikelihoodSplit
         What is left, and of what.
     """
 
-    def __init__(self, method: ProfileLikelihood, setting: Setting, tuning: Tuning, split: _Split) -> None:
+    def __init__(self, method: ProfileLikelihood, setting: Setting, tuning: Tuning, split: LikelihoodSplit) -> None:
         super().__init__(method, setting, tuning)
         self.method, self.split = method, split
         # The most that the range can be where it is used at all.
-        self.noise = self._noise(replace(self.profile(setting).widest(), uniform=False))
+        self.noise = self._noise(replace(self.scores(setting).widest(), uniform=False))
         if method.variance_floor is None and method.max_false is None:  # the chance follows from the sum of squares
             self.noise = self.noise.model_copy(update={"max_false": None})
         selection = SelectionEvent(split.selection, method.noise_law)
@@ -409,7 +208,7 @@ class PreparedProfileLikelihood(PreparedSelection):
         """
         tuned = estimate_privately(self.tuning, table, rng, rows_progress(progress, table))
         setting, masks = tuned.setting, self.space.masks()
-        profile = self.profile(setting)
+        profile = self.scores(setting)
         report_models = models_progress(progress, len(masks))
         sums = setting.scores(tuned.moments, masks, float(profile.sensitivity.tolerance), report_models)
         counted = setting.counted(masks)
@@ -433,7 +232,7 @@ class PreparedProfileLikelihood(PreparedSelection):
         """With r the largest |y| of the table, as in the paper."""
         design, n_rows, epsilon = self.setting.design, self.split.n_rows, float(self.split.selection)
         size = (largest_target(table, design) + self.setting.radius / design.bound) ** 2
-        penalty = float(self.method.penalty(Fraction(1), self.setting.n_units, n_rows))
+        penalty = float(self.scores(self.setting).penalty(Fraction(1)))
         z = discrete_laplace([0], FINE, rng)[0] / FINE
         scale = min(_published_scale(float(sums.min()), size, z, epsilon, float(self.split.delta), n_rows), 1e200)
         chosen = noisy_min(_published_scores(sums, penalty * counted, n_rows), scale, 1, rng, "laplace")
@@ -457,11 +256,11 @@ class PreparedProfileLikelihood(PreparedSelection):
         """
         if self.method.as_published or self.method.variance_floor is not None:
             return self.noise
-        profile = self.profile(self.setting)
+        profile = self.scores(self.setting)
         bound = profile.bound(Fraction(self.split.n_rows) * Fraction(variance))
         return self._noise(profile.widest() if bound <= profile.threshold else profile.choice(bound))
 
-    def profile(self, setting: Setting) -> _Profile:
+    def scores(self, setting: Setting) -> LikelihoodScores:
         """Return the ranges of the log-likelihood, from public facts and earlier releases.
 
         Parameters
@@ -471,10 +270,10 @@ class PreparedProfileLikelihood(PreparedSelection):
 
         Returns
         -------
-        _Profile
+        LikelihoodScores
             Ranges, penalty and scores of the choice.
         """
-        return _Profile(self.method, setting, self.tuning.metadata.neighboring, self.split)
+        return LikelihoodScores(self.method, setting, self.tuning.metadata.neighboring, self.split)
 
     def selection_record(self, noise: NoiseRecord) -> StepRecord:
         """Return the choice of the model as a step.
@@ -509,7 +308,7 @@ class PreparedProfileLikelihood(PreparedSelection):
             StepRecord(name="sigma2", event=nothing, noise=free, value=variance * unit),
         ]
 
-    def _noise(self, choice: _Choice) -> NoiseRecord:
+    def _noise(self, choice: LikelihoodChoice) -> NoiseRecord:
         if self.method.as_published:
             return self._published_box(1.0 / float(self.split.selection))
         replace_one = self.tuning.metadata.neighboring is NeighboringRelation.REPLACE_ONE
@@ -524,7 +323,7 @@ class PreparedProfileLikelihood(PreparedSelection):
         chance = None
         if self.method.model_penalty == "auto" and not choice.uniform:
             scale = (choice.gamma + choice.inflation) / self.split.selection
-            chance = self.method.false_chance(scale, self.setting.n_units, self.split.n_rows)
+            chance = self.scores(self.setting).false_chance(scale)
         return NoiseRecord(
             mechanism=self.method.mechanism,
             noise=self.method.noise_law,

@@ -146,7 +146,7 @@ def test_the_floored_likelihood_has_no_delta_and_no_steps():
 def test_penalties_are_those_of_the_likelihood(named, phi):
     """On the scale of -2 log-likelihood, at no cost."""
     prepared = ProfileLikelihood(model_penalty=named, variance_floor=0.25, **PUBLIC).prepare(declared(), "y")
-    choice = prepared.profile(prepared.setting).choice(Fraction(0))
+    choice = prepared.scores(prepared.setting).choice(Fraction(0))
     assert float(choice.penalty) == pytest.approx(phi)
     assert prepared.event == SelectionEvent(Fraction(1), "exponential")
 
@@ -154,7 +154,7 @@ def test_penalties_are_those_of_the_likelihood(named, phi):
 def test_the_automatic_penalty_is_at_least_both():
     """Not below log n, nor below what noise alone asks for."""
     prepared = ProfileLikelihood(**PUBLIC).prepare(declared(), "y")
-    profile = prepared.profile(prepared.setting)
+    profile = prepared.scores(prepared.setting)
     for factor in (2, 50, 10**6):
         choice = profile.choice(profile.threshold * factor)
         scale = float((choice.gamma + choice.inflation) / prepared.split.selection)
