@@ -122,6 +122,16 @@ def select(
             help="Of moments, in the place of --epsilon: buy parts until each column is so sure, such as 0.9."
         ),
     ] = None,
+    until_width: Annotated[
+        float | None,
+        typer.Option(
+            help="Of moments, in the place of --until: buy parts until the widest 95% posterior interval of a "
+            "coefficient is so wide at most, in the coefficient's own unit."
+        ),
+    ] = None,
+    until_coefficient: Annotated[
+        str | None, typer.Option(help="Of --until-width: the coefficient, or the column, whose interval alone counts.")
+    ] = None,
     at_most: Annotated[float | None, typer.Option(help="Of --until: the ceiling on epsilon, of all parts.")] = None,
     until_of: Annotated[
         str, typer.Option(help="Of --until: columns, that each matters or that it does not; or the likeliest model.")
@@ -142,8 +152,9 @@ def select(
 ) -> None:
     """Spend budget to learn which variables belong in the regression of TARGET."""
     how = How(data, table, ledger, out, fresh, dry_run, json_, yes, quiet, targets, witness=witness, stated=stated)
-    stop = (until, at_most, until_of, until_prior)
-    if until is not None or at_most is not None or from_ is not None:
+    stop = {"until": until, "at_most": at_most, "of": until_of, "prior": until_prior}
+    stop |= {"width": until_width, "coefficient": until_coefficient}
+    if any(each is not None for each in (until, until_width, at_most, from_)):
         if public_table is not None:
             raise InvalidParameterError("Parts must be of bought moments alone. Leave out --public-table.")
         _in_parts(options, stop, from_, metadata, how)
@@ -181,15 +192,14 @@ def _with_public(options: Asked, metadata: Path, public_table: Path, data: str |
     return replace(options, parameters=parameters, reads=(*options.reads, public_table))
 
 
-def _in_parts(
-    options: Asked, stop: tuple[float | None, float | None, str, str], earlier: Path | None, metadata: Path, how: How
-) -> None:
+def _in_parts(options: Asked, stop: dict[str, Any], earlier: Path | None, metadata: Path, how: How) -> None:
     """Buy noisy moments part by part, and hand over what is bought so far after each."""
-    until, at_most, of, prior = stop
-    if options.method != "moments" or until is None or at_most is None or "epsilon" in options.parameters:
+    at_most = stop["at_most"]
+    is_aimed = (stop["until"] is None) != (stop["width"] is None)
+    if options.method != "moments" or not is_aimed or at_most is None or "epsilon" in options.parameters:
         raise InvalidParameterError(
-            "Parts are bought of moments, below a ceiling: give --method moments, --until and --at-most, and leave out "
-            "--epsilon."
+            "Parts are bought of moments, below a ceiling: give --method moments, --until or --until-width, and "
+            "--at-most, and leave out --epsilon."
         )
     public, method = workflow.Metadata.read(metadata), options.chosen()
     if how.data is None:
@@ -201,7 +211,7 @@ def _in_parts(
         for path in how.outputs():
             spare(path, how.data, how.targets, metadata, *options.reads, book.location, book.witness)
         begun = None if earlier is None else workflow.Release.read(earlier)
-        terms = workflow.terms_for(method, public.dataset, book, until, at_most, begun, of=of, prior=prior)
+        terms = workflow.terms_for(method, public.dataset, book, earlier=begun, **stop)
         adds_up = "rho adds up" if terms.is_concentrated else "epsilon and delta add up"
         if how.dry_run:
             whole = f"epsilon {number(at_most)} and delta {number(terms.delta)}"
