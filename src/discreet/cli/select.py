@@ -105,17 +105,13 @@ question = taking(*METHODS, needed=("epsilon",))(_question)
 """What a selection asks, at a price that is known beforehand."""
 
 
-@sharing(taking(*METHODS, epsilon=None)(_question))
-def select(
-    options: Asked,
-    metadata: Annotated[Path, typer.Option(help="What is public about the table (YAML or JSON).")],
-    data: Data = None,
-    targets: Targets = None,
-    table: Of = None,
-    public_table: PublicTable = None,
-    stated: Stated = False,
-    ledger: Book = None,
-    witness: Witness = None,
+question_in_parts = taking(*METHODS, epsilon=None)(_question)
+"""The same where parts may be bought until they are sure enough."""
+
+NEEDS_EPSILON = "A selection spends budget: give --epsilon, or with --method moments --until and --at-most."
+
+
+def stops(
     until: Annotated[
         float | None,
         typer.Option(
@@ -140,6 +136,40 @@ def select(
         str,
         typer.Option(help="Of --until: sparse (few, strong effects expected) or broad (any number of effects)."),
     ] = "sparse",
+) -> dict[str, Any]:
+    """When parts stop: what was given, as a request holds it; nothing where no parts are bought."""
+    aims = {"until": until, "until_width": until_width, "at_most": at_most}
+    given = {name: value for name, value in aims.items() if value is not None}
+    if not given:
+        return {}
+    further = {"until_prior": until_prior, "until_coefficient": until_coefficient}
+    if until_width is None:
+        further["until_of"] = until_of
+    return given | {name: value for name, value in further.items() if value is not None}
+
+
+def check_in_parts(options: Asked, stop: dict[str, Any]) -> None:
+    """Refuse parts of anything but moments, without an aim, or beside a price."""
+    is_aimed = ("until" in stop) != ("until_width" in stop)
+    if options.method != "moments" or not is_aimed or "at_most" not in stop or "epsilon" in options.parameters:
+        raise InvalidParameterError(
+            "Parts are bought of moments, below a ceiling: give --method moments, --until or --until-width, and "
+            "--at-most, and leave out --epsilon."
+        )
+
+
+@sharing(question_in_parts, stops)
+def select(
+    options: Asked,
+    stop: dict[str, Any],
+    metadata: Annotated[Path, typer.Option(help="What is public about the table (YAML or JSON).")],
+    data: Data = None,
+    targets: Targets = None,
+    table: Of = None,
+    public_table: PublicTable = None,
+    stated: Stated = False,
+    ledger: Book = None,
+    witness: Witness = None,
     from_: Annotated[
         Path | None, typer.Option("--from", help="Of --until: a release of moments to go on from; it counts.")
     ] = None,
@@ -152,17 +182,13 @@ def select(
 ) -> None:
     """Spend budget to learn which variables belong in the regression of TARGET."""
     how = How(data, table, ledger, out, fresh, dry_run, json_, yes, quiet, targets, witness=witness, stated=stated)
-    stop = {"until": until, "at_most": at_most, "of": until_of, "prior": until_prior}
-    stop |= {"width": until_width, "coefficient": until_coefficient}
-    if any(each is not None for each in (until, until_width, at_most, from_)):
+    if stop or from_ is not None:
         if public_table is not None:
             raise InvalidParameterError("Parts must be of bought moments alone. Leave out --public-table.")
         _in_parts(options, stop, from_, metadata, how)
         return
     if "epsilon" not in options.parameters:
-        raise InvalidParameterError(
-            "A selection spends budget: give --epsilon, or with --method moments --until and --at-most."
-        )
+        raise InvalidParameterError(NEEDS_EPSILON)
     if public_table is not None:
         options = _with_public(options, metadata, public_table, data)
     if options.method != "auto":
@@ -194,13 +220,10 @@ def _with_public(options: Asked, metadata: Path, public_table: Path, data: str |
 
 def _in_parts(options: Asked, stop: dict[str, Any], earlier: Path | None, metadata: Path, how: How) -> None:
     """Buy noisy moments part by part, and hand over what is bought so far after each."""
+    check_in_parts(options, stop)
     at_most = stop["at_most"]
-    is_aimed = (stop["until"] is None) != (stop["width"] is None)
-    if options.method != "moments" or not is_aimed or at_most is None or "epsilon" in options.parameters:
-        raise InvalidParameterError(
-            "Parts are bought of moments, below a ceiling: give --method moments, --until or --until-width, and "
-            "--at-most, and leave out --epsilon."
-        )
+    names_of = {"of": "until_of", "prior": "until_prior", "width": "until_width", "coefficient": "until_coefficient"}
+    choices = {name: stop[option] for name, option in names_of.items() if option in stop}
     public, method = workflow.Metadata.read(metadata), options.chosen()
     if how.data is None:
         raise InvalidParameterError("A private table is needed: give --data FILE.")
@@ -211,7 +234,7 @@ def _in_parts(options: Asked, stop: dict[str, Any], earlier: Path | None, metada
         for path in how.outputs():
             spare(path, how.data, how.targets, metadata, *options.reads, book.location, book.witness)
         begun = None if earlier is None else workflow.Release.read(earlier)
-        terms = workflow.terms_for(method, public.dataset, book, earlier=begun, **stop)
+        terms = workflow.terms_for(method, public.dataset, book, stop.get("until"), at_most, begun, **choices)
         adds_up = "rho adds up" if terms.is_concentrated else "epsilon and delta add up"
         if how.dry_run:
             whole = f"epsilon {number(at_most)} and delta {number(terms.delta)}"

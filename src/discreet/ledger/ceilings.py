@@ -46,6 +46,16 @@ def draw(store: Store, connection: Connection, account: Account, ceiling: str, p
     chain.append(connection, kind="reserve", **held)
 
 
+def close(connection: Connection, entry: int, text: str) -> None:
+    """Give back what a ceiling still holds, and record what its parts came to, as a release that costs nothing."""
+    row, _ = queries.find_reservation(connection, entry)
+    postings.step(connection, entry, "cancel")
+    nothing = {name: None if row[name] is None else 0 for name in AMOUNTS}
+    seq, _ = chain.append(connection, kind="reserve", **{name: row[name] for name in KEPT}, **nothing)
+    postings.step(connection, seq, "touch")
+    postings.step(connection, seq, "release", text)
+
+
 def _exceeded(row: RowMapping | None, part: dict[str, Any]) -> BudgetExceededError:
     names = rule.held(accounting_of(part))
     asked, held = numbers(part), numbers(row or dict.fromkeys(AMOUNTS))

@@ -370,7 +370,10 @@ class Ledger(Reader):
 
     def _move(self, entry: int, kind: str, text: str | None, within: Within | None) -> None:
         with self._writing(within) as connection:
-            postings.step(connection, entry, kind, text)
+            if kind == "close":
+                ceilings.close(connection, entry, str(text))
+            else:
+                postings.step(connection, entry, kind, text)
 
     @contextmanager
     def _writing(self, within: Within | None = None, *, spends: bool = True) -> Iterator[Connection]:

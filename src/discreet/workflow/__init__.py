@@ -50,6 +50,9 @@ if TYPE_CHECKING:
     from discreet.workflow.metadata import derived_columns as derived_columns
     from discreet.workflow.paid_parts import parts_of as parts_of
     from discreet.workflow.paid_parts import pay_as_you_go as pay_as_you_go
+    from discreet.workflow.paid_request import PartsRequest as PartsRequest
+    from discreet.workflow.paid_request import is_in_parts as is_in_parts
+    from discreet.workflow.paid_request import price_parts as price_parts
     from discreet.workflow.paid_terms import terms_for as terms_for
     from discreet.workflow.priced_request import PricedRequest as PricedRequest
     from discreet.workflow.priced_request import price as price
@@ -118,6 +121,9 @@ _HOMES = {
     "open_table": "discreet.data.sources",
     "parts_of": "discreet.workflow.paid_parts",
     "pay_as_you_go": "discreet.workflow.paid_parts",
+    "PartsRequest": "discreet.workflow.paid_request",
+    "is_in_parts": "discreet.workflow.paid_request",
+    "price_parts": "discreet.workflow.paid_request",
     "public_moments": "discreet.data.public_moments",
     "price": "discreet.workflow.priced_request",
     "terms_for": "discreet.workflow.paid_terms",

@@ -29,14 +29,20 @@ class Ceiling:
         What all parts together may cost.
     question : dict
         Public facts of the request, alike for all parts.
+    request : str, optional
+        Digest of the request; default that of these facts.
     """
 
-    def __init__(self, ledger: Ledger, metadata: Metadata, terms: Terms, question: dict[str, Any]) -> None:
+    def __init__(
+        self, ledger: Ledger, metadata: Metadata, terms: Terms, question: dict[str, Any], request: str | None = None
+    ) -> None:
         self._ledger, self._metadata, self._terms = ledger, metadata, terms
         epsilon, delta = terms.room
         ceiling = {"epsilon": float(epsilon), "delta": float(delta)}
         self._facts = {**question, "ceiling": ceiling, "discreet": version("discreet")}
-        self.request = canonical_sha256({"dataset": metadata.dataset, "metadata": metadata.sha256, **self._facts})
+        self.request = request or canonical_sha256(
+            {"dataset": metadata.dataset, "metadata": metadata.sha256, **self._facts}
+        )
         self._is_own = False
 
     def hold(self, costs: Sequence[Cost]) -> str:
@@ -87,3 +93,9 @@ class Ceiling:
         if entry is not None:
             with suppress(BudgetError):  # another process was quicker
                 self._ledger.reservation(entry).cancel(within=within)
+
+
+def question_of(locator: str | None, target: str, candidates: Sequence[str] | None) -> dict[str, Any]:
+    """Return public facts of a request that are alike for all of its parts."""
+    names = None if candidates is None else sorted(candidates)
+    return {"method": "moments", "target": target, "candidates": names, "source": locator}

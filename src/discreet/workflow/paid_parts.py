@@ -15,6 +15,7 @@ from discreet.accounting.guarantee import exact_delta
 from discreet.accounting.zcdp import epsilon_of_rho
 from discreet.claims import of_function
 from discreet.data.engine import Table
+from discreet.data.metadata import Metadata
 from discreet.errors import InvalidParameterError, VerificationError
 from discreet.ledger import Ledger
 from discreet.mechanisms.rng import Source
@@ -33,7 +34,7 @@ from discreet.release import (
 )
 from discreet.workflow.derive import digest
 from discreet.workflow.dry_runs import DryRun, candidates_asked
-from discreet.workflow.paid_ceiling import Ceiling
+from discreet.workflow.paid_ceiling import Ceiling, question_of
 from discreet.workflow.paid_certainty import Certainty, certainty_of, factor_needed, moments_of, pooled_moments
 from discreet.workflow.paid_terms import Cost, Terms, epsilon_for, read_before, shortened
 from discreet.workflow.request import answer
@@ -87,10 +88,10 @@ def pay_as_you_go(
     -----
     Claim: ``paid_parts.privacy.md``.
     """
-    _check(method, table, target, candidates)
+    check_parts(method, table.metadata, target, candidates)
     names = candidates_asked(method, table, target, candidates)
-    held = None if ledger is None else Ceiling(ledger, table.metadata, terms, _question(table, target, names))
-    buyer = _Buyer(method, terms, table, target, names, [*earlier])
+    held = None if ledger is None else Ceiling(ledger, table.metadata, terms, question_of(table.locator, target, names))
+    buyer = Buyer(method, terms, table.metadata, target, names, earlier)
     ask = partial(answer, ledger=ledger, rng=rng, progress=progress)
     try:
         while (part := buyer.next_part()) is not None:
@@ -106,30 +107,30 @@ def pay_as_you_go(
     return buyer.pooled()
 
 
-class _Buyer:
+class Buyer:
     """What is bought so far, what it cost, and what comes next: from public facts and from releases."""
 
     def __init__(
         self,
         method: NoisyMoments,
         terms: Terms,
-        table: Table,
+        metadata: Metadata,
         target: str,
         candidates: Sequence[str] | None,
-        bought: list[Release],
+        earlier: Sequence[Release] = (),
     ) -> None:
-        self._method, self._terms, self._question = method, terms, (table, target, candidates)
-        self.bought, self.costs = bought, [Cost.of_release(part) for part in bought[terms.n_before :]]
-        self._known = [certainty_of(bought[: at + 1], terms) for at in range(len(bought))]
+        self._method, self._terms, self._question = method, terms, (metadata, target, candidates)
+        self.bought, self.costs = [*earlier], [Cost.of_release(part) for part in earlier[terms.n_before :]]
+        self._known = [certainty_of(earlier[: at + 1], terms) for at in range(len(earlier))]
 
     def next_part(self) -> NoisyMoments | None:
         """Return the request of the next part; None where parts are sure enough, or the ceiling is reached."""
         terms, bought = self._terms, self.bought
         if bought and terms.suffices(self._known[-1]):
             return None
-        table, target, _ = self._question
+        metadata, target, _ = self._question
         at_ceiling = self._method.model_copy(update={"epsilon": terms.at_most})
-        buys_level = not bought and bool(at_ceiling.shares_of_target(table.metadata, target))
+        buys_level = not bought and bool(at_ceiling.shares_of_target(metadata, target))
         precision = sum((terms.precision_of(Cost.of_release(part)) for part in bought), Fraction(0))
         amount = terms.next_amount(self.costs, buys_level, factor_needed(bought, terms) if bought else None, precision)
         if amount is None:
@@ -148,24 +149,18 @@ class _Buyer:
         return pool(self.bought, self._terms, self._known)
 
     def _cost(self, part: NoisyMoments) -> Cost:
-        table, target, names = self._question
-        prepared = part.prepare(table.metadata, target, names)
-        promised = DryRun(part, prepared, table.metadata).guarantee
+        metadata, target, names = self._question
+        prepared = part.prepare(metadata, target, names)
+        promised = DryRun(part, prepared, metadata).guarantee
         if promised is None:
             raise InvalidParameterError("A part must have a guarantee. Leave as_published out.")
         return Cost.of(promised.epsilon, promised.delta, prepared.event)
 
 
-def _question(table: Table, target: str, candidates: Sequence[str] | None) -> dict[str, Any]:
-    """Public facts of the request that are alike for all parts."""
-    names = None if candidates is None else sorted(candidates)
-    return {"method": "moments", "target": target, "candidates": names, "source": table.locator}
-
-
-def _check(method: NoisyMoments, table: Table, target: str, candidates: Sequence[str] | None) -> None:
+def check_parts(method: NoisyMoments, metadata: Metadata, target: str, candidates: Sequence[str] | None) -> None:
     """Refuse what cannot be bought in parts, before anything is charged."""
-    design = method.sums(table.metadata, target, candidates).design
-    if method.design_moments or method.public_moments is not None or sides_of(table.metadata, design.columns):
+    design = method.sums(metadata, target, candidates).design
+    if method.design_moments or method.public_moments is not None or sides_of(metadata, design.columns):
         raise InvalidParameterError(
             "Parts must be of the same sums, but bounds of columns are private, or moments of columns are declared. "
             "Declare the bounds, and leave design_moments and public_moments out."

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -62,9 +62,14 @@ def plan(
     planning.expect(options, public, ("discreet", "remote", "select", dataset), out, json_, quiet)
 
 
-@sharing(selecting.question, sending)
-def select(options: Asked, sent: Sending, dataset: DatasetName) -> None:
+@sharing(selecting.question_in_parts, selecting.stops, sending)
+def select(options: Asked, stop: dict[str, Any], sent: Sending, dataset: DatasetName) -> None:
     """Ask which variables belong in the regression of TARGET."""
+    if stop:
+        selecting.check_in_parts(options, stop)
+        options = replace(options, parameters={**options.parameters, **stop})
+    elif "epsilon" not in options.parameters:
+        raise InvalidParameterError(selecting.NEEDS_EPSILON)
     with service() as remote:
         facts = None
         if options.method == "auto":
