@@ -28,6 +28,7 @@ from discreet.cli.options import (
 from discreet.cli.parameter_options import other_parameters, parameter_help, taking
 from discreet.cli.request_options import Asked, sharing
 from discreet.cli.spend import confirmed, deliver, interactive, spend
+from discreet.cli.stops import stops
 from discreet.cli.suppose import Correlation, Effect, Like, NoiseSd, NTrue, RSquared, Times, supposed
 from discreet.errors import InvalidParameterError, PolicyError
 from discreet.files import read_text, writable
@@ -109,43 +110,6 @@ question_in_parts = taking(*METHODS, epsilon=None)(_question)
 """The same where parts may be bought until they are sure enough."""
 
 NEEDS_EPSILON = "A selection spends budget: give --epsilon, or with --method moments --until and --at-most."
-
-
-def stops(
-    until: Annotated[
-        float | None,
-        typer.Option(
-            help="Of moments, in the place of --epsilon: buy parts until each column is so sure, such as 0.9."
-        ),
-    ] = None,
-    until_width: Annotated[
-        float | None,
-        typer.Option(
-            help="Of moments, in the place of --until: buy parts until the widest 95% posterior interval of a "
-            "coefficient is so wide at most, in the coefficient's own unit."
-        ),
-    ] = None,
-    until_coefficient: Annotated[
-        str | None, typer.Option(help="Of --until-width: the coefficient, or the column, whose interval alone counts.")
-    ] = None,
-    at_most: Annotated[float | None, typer.Option(help="Of --until: the ceiling on epsilon, of all parts.")] = None,
-    until_of: Annotated[
-        str, typer.Option(help="Of --until: columns, that each matters or that it does not; or the likeliest model.")
-    ] = "columns",
-    until_prior: Annotated[
-        str,
-        typer.Option(help="Of --until: sparse (few, strong effects expected) or broad (any number of effects)."),
-    ] = "sparse",
-) -> dict[str, Any]:
-    """When parts stop: what was given, as a request holds it; nothing where no parts are bought."""
-    aims = {"until": until, "until_width": until_width, "at_most": at_most}
-    given = {name: value for name, value in aims.items() if value is not None}
-    if not given:
-        return {}
-    further = {"until_prior": until_prior, "until_coefficient": until_coefficient}
-    if until_width is None:
-        further["until_of"] = until_of
-    return given | {name: value for name, value in further.items() if value is not None}
 
 
 def check_in_parts(options: Asked, stop: dict[str, Any]) -> None:

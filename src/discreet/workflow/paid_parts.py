@@ -121,17 +121,19 @@ class Buyer:
     ) -> None:
         self._method, self._terms, self._question = method, terms, (metadata, target, candidates)
         self.bought, self.costs = [*earlier], [Cost.of_release(part) for part in earlier[terms.n_before :]]
-        self._known = [certainty_of(earlier[: at + 1], terms) for at in range(len(earlier))]
+        self.known = [certainty_of(earlier[: at + 1], terms) for at in range(len(earlier))]
+        before = (terms.precision_of(Cost.of_release(part)) for part in earlier[: terms.n_before])
+        self._before = sum(before, Fraction(0))
 
     def next_part(self) -> NoisyMoments | None:
         """Return the request of the next part; None where parts are sure enough, or the ceiling is reached."""
         terms, bought = self._terms, self.bought
-        if bought and terms.suffices(self._known[-1]):
+        if bought and terms.suffices(self.known[-1]):
             return None
         metadata, target, _ = self._question
         at_ceiling = self._method.model_copy(update={"epsilon": terms.at_most})
         buys_level = not bought and bool(at_ceiling.shares_of_target(metadata, target))
-        precision = sum((terms.precision_of(Cost.of_release(part)) for part in bought), Fraction(0))
+        precision = self._before + sum((terms.precision_of(cost) for cost in self.costs), Fraction(0))
         amount = terms.next_amount(self.costs, buys_level, factor_needed(bought, terms) if bought else None, precision)
         if amount is None:
             return None
@@ -142,11 +144,11 @@ class Buyer:
         """Keep a part that was bought, at the price of its request: that of its record is a hair more."""
         self.costs.append(self._cost(part))
         self.bought.append(release)
-        self._known.append(certainty_of(self.bought, self._terms))
+        self.known.append(certainty_of(self.bought, self._terms))
 
     def pooled(self) -> Release:
         """Return what is bought, pooled."""
-        return pool(self.bought, self._terms, self._known)
+        return pool(self.bought, self._terms, self.known)
 
     def _cost(self, part: NoisyMoments) -> Cost:
         metadata, target, names = self._question
@@ -225,7 +227,7 @@ def pool(parts: Sequence[Release], terms: Terms, known: Sequence[Certainty] = ()
         before=(float(terms.before[0]), float(terms.before[1])) if terms.n_before else None,
         accounting="zcdp" if terms.is_concentrated else "basic",
         reached=terms.suffices(reached[-1]),
-        epsilon_spent=_epsilon_spent(costs, terms),
+        epsilon_spent=epsilon_spent(costs[terms.n_before :], terms),
         rho_spent=float(sum((cost.rho for cost in costs), Fraction(0))),
         fixed_epsilon=_fixed(costs, terms),
         parts=tuple(
@@ -301,9 +303,8 @@ def _claims(parts: Sequence[Release]) -> tuple[ClaimRecord, ...]:
     return tuple(records[name] for name in sorted(records))
 
 
-def _epsilon_spent(costs: Sequence[Cost], terms: Terms) -> float:
+def epsilon_spent(own: Sequence[Cost], terms: Terms) -> float:
     """Of all parts together: at the ceiling's delta where rho adds up; what an earlier release cost is added."""
-    own = costs[terms.n_before :]
     if not terms.is_concentrated or not own:
         return float(terms.before[0] + sum((cost.epsilon for cost in own), Fraction(0)))
     delta = terms.room[1] - sum((cost.failure for cost in own), Fraction(0))

@@ -14,6 +14,7 @@ from discreet.cli import select as selecting
 from discreet.cli.options import Quiet
 from discreet.cli.request_options import Asked, sharing
 from discreet.cli.spend import deliver
+from discreet.cli.stops import stops
 from discreet.errors import InvalidParameterError
 from discreet_service.cli.remote_send import DatasetName, Json, Sending, send, sending, service
 
@@ -62,7 +63,7 @@ def plan(
     planning.expect(options, public, ("discreet", "remote", "select", dataset), out, json_, quiet)
 
 
-@sharing(selecting.question_in_parts, selecting.stops, sending)
+@sharing(selecting.question_in_parts, stops, sending)
 def select(options: Asked, stop: dict[str, Any], sent: Sending, dataset: DatasetName) -> None:
     """Ask which variables belong in the regression of TARGET."""
     if stop:
