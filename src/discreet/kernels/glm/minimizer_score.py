@@ -17,11 +17,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from discreet.kernels.glm.curve import curve_through
-from discreet.kernels.glm.families import Family
+from discreet.kernels.glm.families import Family, Groups, predictor_bounds
+from discreet.kernels.glm.open_ways import OpenWays
 from discreet.kernels.glm.pooled_score import positive
 from discreet.kernels.glm.problem import BOX
 from discreet.kernels.glm.score import NoiseTerm, ScoreModel, minimize
 from discreet.kernels.glm.score_fit import Fit, ScoreFit, symmetric
+from discreet.kernels.glm.separation import NoisyNumbers, separating, values_of
+from discreet.kernels.glm.undetermined import undetermined
 from discreet.typing import Floats
 
 MISMATCH = 0.1
@@ -63,6 +66,8 @@ class Minimum:
         Largest absolute coefficient per half range; an interval that reaches it has no end there.
     constant : tuple of float
         The first interval is that of this combination of the coefficients; default the constant's own.
+    groups : tuple of tuple of int
+        Columns that are dummies of one category, its reference level left out.
     """
 
     family: Family
@@ -76,6 +81,7 @@ class Minimum:
     level: float = 0.95
     box: float = BOX
     constant: tuple[float, ...] = ()
+    groups: Groups = ()
 
     @property
     def is_known(self) -> bool:
@@ -101,6 +107,7 @@ def minimizer_fit(minimum: Minimum) -> Fit:
     rows = np.eye(len(minimum.theta))
     rows[0] = minimum.constant or rows[0]
     score = ScoreFit(model, _estimate(minimum, model), minimum.box, is_laplace=True, is_told=minimum.is_known)
+    score = replace(score, ways=_open_ways(minimum))
     return score.fit(rows, minimum.level)
 
 
@@ -118,6 +125,29 @@ def _model(minimum: Minimum) -> ScoreModel:
         rest_error=NoiseTerm(minimum.variances, 1.0, np.zeros(len(theta))),
         mismatch=MISMATCH,
     )
+
+
+def _open_ways(minimum: Minimum) -> OpenWays:
+    """Return the directions along which nothing tells that coefficients end."""
+    # Of a value a there are, with U the score and W the information, sum (1 - mu) a'x - a'U low responses, which is at
+    # least a'W e_0 / max mu - a'U, as w = mu (1 - mu); and a'W e_0 / max (1 - mu) + a'U high ones.
+    family, information, variances = minimum.family, minimum.information, minimum.variances
+    hidden = undetermined(information, variances)
+    if family.counts:
+        return OpenWays(undetermined=hidden)
+    values, numeric = values_of(information, variances, minimum.groups)
+    weight, of_weight = values @ information[:, 0], values**2 @ variances[:, 0]
+    score, of_score = minimum.ridge * values @ minimum.theta, np.einsum("ki,ij,kj->k", values, minimum.noise, values)
+    least, most = family.mean(np.array(predictor_bounds(minimum.theta, minimum.groups)))
+    numbers = NoisyNumbers(
+        rows=weight,
+        low=weight / most - score,
+        high=weight / (1.0 - least) + score,
+        sd_rows=of_weight**0.5,
+        sd_low=(of_weight / most**2 + of_score) ** 0.5,
+        sd_high=(of_weight / (1.0 - least) ** 2 + of_score) ** 0.5,
+    )
+    return OpenWays(separating(values, numeric, numbers), hidden)
 
 
 def _estimate(minimum: Minimum, model: ScoreModel) -> Floats:

@@ -270,6 +270,7 @@ class PreparedPerturbation(Preparation):
                 level=self.method.confidence,
                 box=self.method.coef_bound,
                 constant=self.terms.constant,
+                groups=self.terms.groups,
             )
         )
 
