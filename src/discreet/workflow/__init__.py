@@ -40,6 +40,8 @@ if TYPE_CHECKING:
     from discreet.workflow.expectation_figures import refined as refined
     from discreet.workflow.expectation_report import accuracy_picture as accuracy_picture
     from discreet.workflow.expectation_report import expectation_page as expectation_page
+    from discreet.workflow.expected_parts import expected_parts as expected_parts
+    from discreet.workflow.expected_parts import parts_record as parts_record
     from discreet.workflow.hybrid import check_weighted as check_weighted
     from discreet.workflow.hybrid import expected_errors as expected_errors
     from discreet.workflow.hybrid import open_public as open_public
@@ -50,6 +52,9 @@ if TYPE_CHECKING:
     from discreet.workflow.metadata import derived_columns as derived_columns
     from discreet.workflow.paid_parts import parts_of as parts_of
     from discreet.workflow.paid_parts import pay_as_you_go as pay_as_you_go
+    from discreet.workflow.paid_request import PartsRequest as PartsRequest
+    from discreet.workflow.paid_request import is_in_parts as is_in_parts
+    from discreet.workflow.paid_request import price_parts as price_parts
     from discreet.workflow.paid_terms import terms_for as terms_for
     from discreet.workflow.priced_request import PricedRequest as PricedRequest
     from discreet.workflow.priced_request import price as price
@@ -116,8 +121,13 @@ _HOMES = {
     "new_metadata": "discreet.workflow.table_shape",
     "open_public": "discreet.workflow.hybrid",
     "open_table": "discreet.data.sources",
+    "expected_parts": "discreet.workflow.expected_parts",
+    "parts_record": "discreet.workflow.expected_parts",
     "parts_of": "discreet.workflow.paid_parts",
     "pay_as_you_go": "discreet.workflow.paid_parts",
+    "PartsRequest": "discreet.workflow.paid_request",
+    "is_in_parts": "discreet.workflow.paid_request",
+    "price_parts": "discreet.workflow.paid_request",
     "public_moments": "discreet.data.public_moments",
     "price": "discreet.workflow.priced_request",
     "terms_for": "discreet.workflow.paid_terms",
@@ -153,6 +163,7 @@ __all__ = [
     "Interval",
     "Ledger",
     "Metadata",
+    "PartsRequest",
     "PricedRequest",
     "Question",
     "Release",
@@ -176,16 +187,20 @@ __all__ = [
     "expect",
     "expectation_page",
     "expected_errors",
+    "expected_parts",
     "fit_from",
     "fulfil",
+    "is_in_parts",
     "method_of",
     "misfits",
     "new_metadata",
     "open_public",
     "open_table",
     "parts_of",
+    "parts_record",
     "pay_as_you_go",
     "price",
+    "price_parts",
     "ranges_as_schema",
     "read_run",
     "recommended_command",
