@@ -61,6 +61,8 @@ if TYPE_CHECKING:
     from discreet.workflow.request import check_table as check_table
     from discreet.workflow.request import fulfil as fulfil
     from discreet.workflow.request import reserve as reserve
+    from discreet.workflow.request_outlook import Outlook as Outlook
+    from discreet.workflow.request_outlook import outlook as outlook
     from discreet.workflow.run_file import RunFile as RunFile
     from discreet.workflow.run_file import read_run as read_run
     from discreet.workflow.table_shape import compare_header as compare_header
@@ -114,6 +116,8 @@ _HOMES = {
     "method_of": "discreet.methods.registry",
     "misfits": "discreet.workflow.table_shape",
     "new_metadata": "discreet.workflow.table_shape",
+    "Outlook": "discreet.workflow.request_outlook",
+    "outlook": "discreet.workflow.request_outlook",
     "open_public": "discreet.workflow.hybrid",
     "open_table": "discreet.data.sources",
     "parts_of": "discreet.workflow.paid_parts",
@@ -153,6 +157,7 @@ __all__ = [
     "Interval",
     "Ledger",
     "Metadata",
+    "Outlook",
     "PricedRequest",
     "Question",
     "Release",
@@ -183,6 +188,7 @@ __all__ = [
     "new_metadata",
     "open_public",
     "open_table",
+    "outlook",
     "parts_of",
     "pay_as_you_go",
     "price",
