@@ -362,9 +362,11 @@ def test_from_nothing_to_a_question(office):
     assert office.run("cora", "members", "gamma", "--set", "ann,abe").out.split() == ["gamma", "abe,", "ann"]
     assert "gamma" in office.run("cora", "allot", "second", "gamma", "--epsilon", 1).out
     words = ("--epsilon", 1, "--project", "gamma", "--purpose", "to learn", "--no-wait")
-        made = office.json("abe", "select", "second", "--target", "y", *words)
+    made = office.json("abe", "select", "second", "--target", "y", *words)
     assert made["state"] == "waiting"
-    assert "must name the project" in office.run("abe", "select", "second", "--target", "y", "--epsilon", 1).refused(2)
+    assert "must name the project" in office.run(
+        "abe", "select", "second", "--target", "y", *words[:2], *words[4:]
+    ).refused(2)
     further = ("register", "--metadata", "new.json", "--data", "tables/second.parquet", "--version-of", "second")
     assert office.json("cora", *further)["version"] == 2
     assert "ROOT/PATH" in office.run("cora", *further[:4], "toy.parquet").refused(2)

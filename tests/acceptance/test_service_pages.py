@@ -383,7 +383,7 @@ def test_the_checker_sees(browser: Browser) -> None:
     page.set_content(
         "<html lang=en><title>t</title><main><h1>t</h1><input><p style='color:#aaa'>pale</p></main></html>"
     )
-    with pytest.raises(AssertionError, match="label.*color-contrast|color-contrast.*label"):
+    with pytest.raises(AssertionError, match=r"label.*color-contrast|color-contrast.*label"):
         check_accessible(page, "a page with faults")
     page.close()
 
