@@ -96,8 +96,10 @@ class Person:
         self.page.on("dialog", self._dialog)
 
     def _console(self, message: Any) -> None:
-        # A form that is refused has the status of a refusal, which the browser notes as an error of its own.
-        if message.type in ("error", "warning") and "the server responded with a status of 4" not in message.text:
+        # A form that is refused has the status of a refusal, which the browser notes as an error of its own; and a page
+        # that is left ends its calls.
+        usual = ("the server responded with a status of 4", "htmx:afterRequest", "htmx:sendError", "htmx:sendAbort")
+        if message.type in ("error", "warning") and not any(words in message.text for words in usual):
             self.complaints.append(message.text)
 
     def _dialog(self, dialog: Any) -> None:
@@ -399,8 +401,19 @@ PAGES = {
         "/projects",
         "/keys",
         "/account",
+        "/api",
+        "/metadata",
     ],
-    "curator": ["/", "/inbox", "/register", "/datasets/*/version", "/datasets/*/cap", "/projects", "/audit"],
+    "curator": [
+        "/",
+        "/inbox",
+        "/metadata",
+        "/register",
+        "/datasets/*/version",
+        "/datasets/*/cap",
+        "/projects",
+        "/audit",
+    ],
     "auditor": ["/", "/datasets/*", "/audit", "/requests"],
     "boss": ["/", "/users", "/audit", "/keys", "/datasets"],
 }

@@ -46,8 +46,10 @@ if TYPE_CHECKING:
     from discreet.workflow.hybrid import weighted_records as weighted_records
     from discreet.workflow.hybrid import write_weighted as write_weighted
     from discreet.workflow.metadata import check_metadata as check_metadata
+    from discreet.workflow.metadata import check_metadata_text as check_metadata_text
     from discreet.workflow.metadata import convert_metadata as convert_metadata
     from discreet.workflow.metadata import derived_columns as derived_columns
+    from discreet.workflow.metadata import metadata_of_header as metadata_of_header
     from discreet.workflow.paid_parts import parts_of as parts_of
     from discreet.workflow.paid_parts import pay_as_you_go as pay_as_you_go
     from discreet.workflow.paid_terms import terms_for as terms_for
@@ -98,6 +100,8 @@ _HOMES = {
     "candidates_record": "discreet.methods.base.candidates",
     "chance_before": "discreet.workflow.chance",
     "check_metadata": "discreet.workflow.metadata",
+    "check_metadata_text": "discreet.workflow.metadata",
+    "metadata_of_header": "discreet.workflow.metadata",
     "check_table": "discreet.workflow.request",
     "check_weighted": "discreet.workflow.hybrid",
     "chosen_by": "discreet.workflow.derive",
@@ -167,6 +171,7 @@ __all__ = [
     "auto_method",
     "chance_before",
     "check_metadata",
+    "check_metadata_text",
     "check_table",
     "check_weighted",
     "chosen_by",
@@ -183,6 +188,7 @@ __all__ = [
     "expected_errors",
     "fit_from",
     "fulfil",
+    "metadata_of_header",
     "method_of",
     "misfits",
     "new_metadata",
