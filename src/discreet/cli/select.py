@@ -9,6 +9,7 @@ import typer
 
 from discreet import workflow
 from discreet.cli.console import number, progress, result, say, spare
+from discreet.cli.forms import Form, Format, form_of
 from discreet.cli.options import (
     Book,
     Data,
@@ -137,11 +138,27 @@ def select(
     fresh: Fresh = False,
     dry_run: DryRun = False,
     json_: Json = False,
+    format_: Format = None,
     yes: Yes = False,
     quiet: Quiet = False,
 ) -> None:
     """Spend budget to learn which variables belong in the regression of TARGET."""
-    how = How(data, table, ledger, out, fresh, dry_run, json_, yes, quiet, targets, witness=witness, stated=stated)
+    form = form_of(format_, json_)
+    how = How(
+        data,
+        table,
+        ledger,
+        out,
+        fresh,
+        dry_run,
+        form is Form.JSON,
+        yes,
+        quiet,
+        targets,
+        witness=witness,
+        stated=stated,
+        csv=form is Form.CSV,
+    )
     stop = (until, at_most, until_of, until_prior)
     if until is not None or at_most is not None or from_ is not None:
         if public_table is not None:
