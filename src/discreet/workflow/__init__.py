@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from discreet.data.engines.sql_identity import database_server as database_server
     from discreet.data.metadata import Metadata as Metadata
     from discreet.data.public_moments import public_moments as public_moments
+    from discreet.data.skeleton import kind_of as kind_of
     from discreet.data.sources import DATABASE_SUFFIXES as DATABASE_SUFFIXES
     from discreet.data.sources import open_table as open_table
     from discreet.ledger import Account as Account
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
     from discreet.workflow.metadata import convert_metadata as convert_metadata
     from discreet.workflow.metadata import derived_columns as derived_columns
     from discreet.workflow.metadata import metadata_of_header as metadata_of_header
+    from discreet.workflow.metadata import metadata_schema as metadata_schema
     from discreet.workflow.paid_parts import parts_of as parts_of
     from discreet.workflow.paid_parts import pay_as_you_go as pay_as_you_go
     from discreet.workflow.paid_request import PartsRequest as PartsRequest
@@ -112,6 +114,8 @@ _HOMES = {
     "chosen_by": "discreet.workflow.derive",
     "compare_header": "discreet.workflow.table_shape",
     "convert_metadata": "discreet.workflow.metadata",
+    "kind_of": "discreet.data.skeleton",
+    "metadata_schema": "discreet.workflow.metadata",
     "database_relatives": "discreet.data.engines.sql_identity",
     "database_server": "discreet.data.engines.sql_identity",
     "derived_columns": "discreet.workflow.metadata",
@@ -201,7 +205,9 @@ __all__ = [
     "fit_from",
     "fulfil",
     "is_in_parts",
+    "kind_of",
     "metadata_of_header",
+    "metadata_schema",
     "method_of",
     "misfits",
     "new_metadata",

@@ -11,6 +11,7 @@ from discreet.cli import fit as fitting
 from discreet.cli import hybrid as weighting
 from discreet.cli import plan as planning
 from discreet.cli import select as selecting
+from discreet.cli.forms import form_of
 from discreet.cli.options import Quiet
 from discreet.cli.request_options import Asked, sharing
 from discreet.cli.spend import deliver
@@ -61,7 +62,7 @@ def plan(
     planning.check_out(out, options.fields["supposed"].get("like"))
     with service() as remote:
         public = remote.metadata(dataset)
-    planning.expect(options, public, ("discreet", "remote", "select", dataset), out, json_, quiet)
+    planning.expect(options, public, ("discreet", "remote", "select", dataset), out, form_of(None, json_), quiet)
 
 
 @sharing(selecting.question_in_parts, stops, sending)
