@@ -9,6 +9,7 @@ import typer
 
 from discreet import workflow
 from discreet.cli.console import number, progress, result, say, spare
+from discreet.cli.forms import Form, Format, form_of
 from discreet.cli.options import (
     Book,
     Data,
@@ -141,11 +142,28 @@ def select(
     fresh: Fresh = False,
     dry_run: DryRun = False,
     json_: Json = False,
+    format_: Format = None,
     yes: Yes = False,
     quiet: Quiet = False,
 ) -> None:
     """Spend budget to learn which variables belong in the regression of TARGET."""
-    how = How(data, table, ledger, out, fresh, dry_run, json_, yes, quiet, targets, witness=witness, stated=stated)
+    form = form_of(format_, json_)
+    is_json, is_csv = form is Form.JSON, form is Form.CSV
+    how = How(
+        data,
+        table,
+        ledger,
+        out,
+        fresh,
+        dry_run,
+        is_json,
+        yes,
+        quiet,
+        targets,
+        witness=witness,
+        stated=stated,
+        csv=is_csv,
+    )
     if stop or from_ is not None:
         if public_table is not None:
             raise InvalidParameterError("Parts must be of bought moments alone. Leave out --public-table.")

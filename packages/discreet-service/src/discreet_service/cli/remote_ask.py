@@ -11,6 +11,7 @@ from discreet.cli import fit as fitting
 from discreet.cli import hybrid as weighting
 from discreet.cli import plan as planning
 from discreet.cli import select as selecting
+from discreet.cli.forms import form_of
 from discreet.cli.options import Quiet
 from discreet.cli.request_options import Asked, sharing
 from discreet.cli.spend import deliver
@@ -27,22 +28,23 @@ Example:
   discreet remote select rand-hie --target mdvis --epsilon 1 --l1-radius 4 \\
     --y-center 5 --purpose "what drives visits" --out release.json
   discreet remote select rand-hie --target mdvis --method auto --epsilon 1 \\
-    --no-wait
+    --purpose "what drives visits" --no-wait
 """
 FIT_EXAMPLE = """\b
 Example:
   discreet remote fit rand-hie --target mdvis --columns lncoins,physlm \\
-    --epsilon 1 --delta 1e-6 --out fit.json
+    --epsilon 1 --delta 1e-6 --purpose "effect of cost sharing" --out fit.json
   discreet remote fit --from moments.json --columns lncoins
 """
 HYBRID_EXAMPLE = """\b
 Example:
   discreet remote hybrid clinic --target sick --candidates age,site \\
-    --epsilon 1 --out release.json
+    --epsilon 1 --purpose "who falls ill" --out release.json
 """
 RUN_EXAMPLE = """\b
 Example:
-  discreet remote run rand-hie PLAN.yaml --out release.json
+  discreet remote run rand-hie PLAN.yaml --purpose "what drives visits" \\
+    --out release.json
 """
 
 
@@ -60,7 +62,7 @@ def plan(
     planning.check_out(out, options.fields["supposed"].get("like"))
     with service() as remote:
         public = remote.metadata(dataset)
-    planning.expect(options, public, ("discreet", "remote", "select", dataset), out, json_, quiet)
+    planning.expect(options, public, ("discreet", "remote", "select", dataset), out, form_of(None, json_), quiet)
 
 
 @sharing(selecting.question_in_parts, stops, sending)
