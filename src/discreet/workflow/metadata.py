@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from discreet.accounting.neighbors import NeighboringRelation
 from discreet.data.formats.convert import (
     Converted,
     detect,
@@ -114,4 +115,26 @@ def convert_metadata(path: str | Path, to: str, **overrides: Any) -> tuple[str, 
     if to == "smartnoise":
         value = to_smartnoise(converted.metadata)
         return yaml_text(value), converted.findings
-    raise InvalidParameterError(f"The format must be discreet, csvw or smartnoise, but it is {to[:40]!r}.")
+    raise InvalidParameterError(
+        f"The format must be discreet, csvw or smartnoise, but it is {to[:40]!r}. Choose one of them."
+    )
+
+
+def metadata_schema() -> str:
+    """Return the JSON Schema of metadata, as text: what an editor completes and checks.
+
+    What pydantic cannot say of the model in it, a condition between fields, stands under `allOf`.
+    """
+    schema = Metadata.model_json_schema(by_alias=True)
+    level: dict[str, Any] = {"type": ["string", "number", "boolean"]}
+    category = schema["$defs"]["CategoryColumn"]["properties"]
+    for name in ("unknown", "reference"):
+        category[name]["anyOf"][0] = level  # a level is compared as text, and may be written as a number
+    category["levels"]["anyOf"][0]["items"] = level
+    number = {"type": "integer"}
+    is_public = {"properties": {"neighboring": {"const": NeighboringRelation.REPLACE_ONE.value}}}
+    public = {"anyOf": [{"required": [name], "properties": {name: number}} for name in ("n_rows", "n_units")]}
+    private = {"properties": {name: {"type": "null"} for name in ("n_rows", "n_units")}}
+    schema["allOf"] = [{"if": is_public, "then": public, "else": private}]
+    head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "discreet/metadata@1"}
+    return json.dumps({**schema, **head}, indent=2, ensure_ascii=False) + "\n"

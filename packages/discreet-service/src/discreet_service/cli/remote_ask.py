@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -11,9 +11,11 @@ from discreet.cli import fit as fitting
 from discreet.cli import hybrid as weighting
 from discreet.cli import plan as planning
 from discreet.cli import select as selecting
+from discreet.cli.forms import form_of
 from discreet.cli.options import Quiet
 from discreet.cli.request_options import Asked, sharing
 from discreet.cli.spend import deliver
+from discreet.cli.stops import stops
 from discreet.errors import InvalidParameterError
 from discreet_service.cli.remote_send import DatasetName, Json, Sending, send, sending, service
 
@@ -60,12 +62,17 @@ def plan(
     planning.check_out(out, options.fields["supposed"].get("like"))
     with service() as remote:
         public = remote.metadata(dataset)
-    planning.expect(options, public, ("discreet", "remote", "select", dataset), out, json_, quiet)
+    planning.expect(options, public, ("discreet", "remote", "select", dataset), out, form_of(None, json_), quiet)
 
 
-@sharing(selecting.question, sending)
-def select(options: Asked, sent: Sending, dataset: DatasetName) -> None:
+@sharing(selecting.question_in_parts, stops, sending)
+def select(options: Asked, stop: dict[str, Any], sent: Sending, dataset: DatasetName) -> None:
     """Ask which variables belong in the regression of TARGET."""
+    if stop:
+        selecting.check_in_parts(options, stop)
+        options = replace(options, parameters={**options.parameters, **stop})
+    elif "epsilon" not in options.parameters:
+        raise InvalidParameterError(selecting.NEEDS_EPSILON)
     with service() as remote:
         facts = None
         if options.method == "auto":
