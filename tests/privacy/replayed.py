@@ -224,6 +224,7 @@ def cases() -> list[Case]:
         case("numbers, middle", "decorrelated", "k", NUMBERS, y_center="middle", epsilon=20.0),
         case("groups and forced", "decorrelated", candidates=("a", "b", "c", "d"), groups=(("a", "c"),), forced=("d",),
              y_center=0.3),
+        case("public centers", "decorrelated", x_center={"a": 0.9, "b": 1.0}),
         case("units", "decorrelated", rows_per_unit=2, shares={"gram": 0.5}),
         case("public columns", "decorrelated", public_moments=PUBLIC),
         case("public columns, pilot, units", "decorrelated", public_moments=PUBLIC, epsilon=900.0, n0=10_000,

@@ -15,8 +15,10 @@ from discreet.cli.console import as_json, live_progress, result, say, spare
 from discreet.cli.forms import Form, Format, form_of
 from discreet.cli.options import Quiet, names
 from discreet.cli.parameter_options import other_parameters
+from discreet.cli.plan_parts import expect_parts
 from discreet.cli.plan_text import brief, page, shown
 from discreet.cli.request_options import sharing
+from discreet.cli.stops import stops
 from discreet.cli.suppose import Correlation, Effect, Like, NoiseSd, NTrue, RSquared, Times, numbers_of, supposed
 from discreet.errors import InvalidParameterError
 from discreet.files import writable, write_whole
@@ -29,6 +31,7 @@ Example:
   discreet plan --metadata clinic.yaml --target visits --like census.csv \\
     --times 0.5,1
   discreet plan --metadata clinic.yaml --target visits --goal "right>=0.9"
+  discreet plan --metadata clinic.yaml --target visits --until 0.9 --at-most 2
 """
 
 PROCESSES = 2
@@ -123,9 +126,10 @@ def question(
     return PlanAsked(fields, compare, full or compare)
 
 
-@sharing(question)
+@sharing(question, stops)
 def plan(
     options: PlanAsked,
+    stop: dict[str, Any],
     metadata: Annotated[Path, typer.Option(help="What is public about the table (YAML or JSON).")],
     out: Annotated[
         Path | None, typer.Option(help="Write the figures here: .csv, or .html for a page with pictures.")
@@ -136,6 +140,9 @@ def plan(
 ) -> None:
     """Tell how well each selection can be expected to do, by simulation. No data are opened and nothing is spent."""
     check_out(out, metadata, options.fields["supposed"].get("like"))
+    if stop:
+        expect_parts(options, stop, workflow.Metadata.read(metadata), out, json_, quiet)
+        return
     start = ("discreet", "select", "--data", "DATA", "--metadata", str(metadata))
     expect(options, workflow.Metadata.read(metadata), start, out, form_of(format_, json_), quiet)
 

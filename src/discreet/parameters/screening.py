@@ -158,7 +158,14 @@ class IndependenceParameters(ScreeningParameters):
     ] = None
 
 
-DECORRELATION_SHARES = {"y_median": 0.05, "y_scale": 0.04, "gram": 0.4, "pilot": 0.2, "y_shift": 0.03}
+DECORRELATION_SHARES = {
+    "x_center": 0.05,
+    "y_median": 0.05,
+    "y_scale": 0.04,
+    "gram": 0.32,
+    "pilot": 0.16,
+    "y_shift": 0.05,
+}
 """Of epsilon, for each part before the choice of the columns, in their order."""
 
 PUBLIC_SHARES = {"y_median": 0.1, "y_scale": 0.04, "gram": 0.03, "pilot": 0.25, "public_check": 0.08, "y_shift": 0.04}
@@ -198,6 +205,16 @@ class DecorrelatedParameters(Parameters):
             title="y center",
             description="Middle of the target: its zero. private estimates its median from a share of epsilon; middle "
             "is that of its bounds; a number is public, in its unit. It may be off by far: it is corrected for.",
+        ),
+    ] = "private"
+    x_center: Annotated[
+        Mapping[str, PublicCenter] | Literal["private", "middle"],
+        Field(
+            title="x center",
+            description="Middle of the numeric columns: their zeros. private estimates their means from a share of "
+            "epsilon, so that columns far from the middle of their bounds are cut around where they lie; middle is "
+            "that of their bounds; numbers are public, by column in its unit, and the middle for those that are not "
+            "named. Not with public_moments.",
         ),
     ] = "private"
     shares: Annotated[

@@ -5,6 +5,7 @@ import math
 import pytest
 from report_fits import coefficient, derived, make_fit, make_moments, make_run, regression
 
+from discreet.release.moments import WhitenedRecord
 from discreet.report import estimates, request_facts
 
 
@@ -146,3 +147,14 @@ def test_a_fit_of_what_moments_selected_comes_after_a_selection(samples):
     fitted = derived(make_moments(selected=("lncoins", "age", "site")), fit=regression(), method="linear")
     assert request_facts.is_of_selection(fitted)
     assert not request_facts.is_of_selection(samples["derived fit"])
+
+
+@pytest.mark.parametrize(("scores", "is_told"), [(None, True), (((1.0,),), False)])
+def test_linear_intervals_say_where_they_suppose_equal_variances(scores, is_told):
+    """In one pass, and in two unless the second told a variance by units; never of another family."""
+    release = make_moments()
+    moments = release.moments.model_copy(update={"whitened": WhitenedRecord.model_construct(scores=scores)})
+    two_passes = release.model_copy(update={"fit": regression(), "moments": moments})
+    assert estimates.fit(release.model_copy(update={"fit": regression()})).has_equal_variances
+    assert estimates.fit(two_passes).has_equal_variances is is_told
+    assert not estimates.fit(make_fit("logistic")).has_equal_variances

@@ -39,12 +39,15 @@ class SaturatedRows:
         By what fraction cells are multiplied before they are cut; at least 1.
     has_products : bool
         Whether the columns' products are added up: not where they are public.
+    centers : tuple of int, optional
+        What is taken off each column that is used, in steps; default nothing.
     """
 
     is_read: Bools
     is_two_valued: Bools
     ratio: tuple[int, int] = (1, 1)
     has_products: bool = True
+    centers: tuple[int, ...] | None = None
 
     @property
     def width(self) -> int:
@@ -60,7 +63,14 @@ class SaturatedRows:
 
     def columns(self, cells: Cells) -> Integers:
         """Return the saturated columns of encoded rows."""
-        return saturated(cells[:, 1:-1][:, self.is_read], self.is_two_valued, self.ratio)
+        centers = np.zeros(self.width, dtype=np.int64) if self.centers is None else np.array(self.centers)
+        return saturated(cells[:, 1:-1][:, self.is_read], self.is_two_valued, self.ratio, centers)
+
+    def plain_sums(self, cells: Cells, with_count: bool) -> Integers:
+        """Return the sums of the cells of columns that are not of two values, at times after the number of rows."""
+        used = cells[:, 1:-1][:, self.is_read][:, ~self.is_two_valued]
+        sums = used.sum(axis=0, dtype=np.int64)
+        return np.concatenate([[len(cells) * GRID], sums]) if with_count else sums
 
     def bins(self, cells: Cells) -> Integers:
         """Return how many targets lie in each bin of the bounds."""

@@ -74,14 +74,15 @@ class Scoring(NamedTuple):
     excess: int
 
 
-def saturated(cells: Cells, is_two_valued: Bools, ratio: tuple[int, int]) -> Integers:
-    """Return columns times a ratio of at least 1, cut at their bounds; those of two values become 1 or -1.
+def saturated(cells: Cells, is_two_valued: Bools, ratio: tuple[int, int], centers: Integers) -> Integers:
+    """Return columns less their centers, times a ratio of at least 1, as steps of what is left to the nearer bound.
 
-    Shapes: cells (n, p), is_two_valued (p,).
+    They are cut there; those of two values become 1 or -1. Shapes: cells (n, p), is_two_valued, centers (p,).
     """
     up, down = ratio
     wide = cells.astype(np.int64)
-    cut = np.clip(wide * up // down, -GRID, GRID)
+    halves = np.maximum((GRID - np.abs(centers)) * down // up, 1)
+    cut = np.clip((wide - centers) * GRID // halves, -GRID, GRID)
     return np.where(is_two_valued, np.where(wide > 0, GRID, -GRID), cut)
 
 

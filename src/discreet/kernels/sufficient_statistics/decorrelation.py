@@ -60,6 +60,12 @@ CUT_MEAN_OF_SKEWNESS, LEAST_CUT_MEAN = 0.133, 0.02
 """The same of a column whose skewness is known: phi(0) / 3 of it, by the first term of Edgeworth's series."""
 
 
+PRODUCT_TAILS = 1.5
+"""Times the variance of a product of two noises, whose tails are longer than those of a normal number."""
+
+SAMPLING = 0.8
+"""Variance, a row, of a saturated column times the cut target."""
+
 CHECKED = 2.0
 """Standard deviations at which columns are cut for a look at whether they are as public records say."""
 
@@ -68,6 +74,16 @@ BENT = 0.02
 
 NOISE_TAILS = 3.0
 """Twice, and more for the tails of cube noise, whose numbers are large together: variance of a sum of squares."""
+
+
+MOST_CENTER = 0.9
+"""Of a center, in half ranges: so much is left to the nearer bound at least."""
+
+
+def shrunk_means(averages: Floats, variance: float) -> Floats:
+    """Return noisy averages, whose noise has this variance, as centers: nearer to zero as far as noise asks for it."""
+    kept = np.maximum(1.0 - variance / np.maximum(averages**2, 1e-300), 0.0)
+    return np.clip(kept * averages, -MOST_CENTER, MOST_CENTER)
 
 
 class Columns(NamedTuple):
@@ -163,7 +179,9 @@ class Pilot(NamedTuple):
     coefficients : ndarray of float, shape (p,)
         What they are.
     variance : ndarray of float, shape (p, p)
-        Of their sampling and noise where no column matters.
+        Of their noise.
+    row_variance : ndarray of float, shape (p, p)
+        Of their sampling where no column matters, times the number of rows.
     excess : float
         Mean of the cut target.
     excess_variance : float
@@ -172,28 +190,34 @@ class Pilot(NamedTuple):
 
     coefficients: Floats
     variance: Floats
+    row_variance: Floats
     excess: float
     excess_variance: float
 
     @classmethod
     def none(cls, p: int) -> "Pilot":
         """Return what is known before any look: nothing."""
-        return cls(np.zeros(p), np.zeros((p, p)), 0.0, 1.0)
+        return cls(np.zeros(p), np.zeros((p, p)), np.zeros((p, p)), 0.0, 1.0)
 
 
-def pilot(columns: Columns, averages: Floats, sampling: float, variance: float) -> Pilot:
+def pilot(columns: Columns, averages: Floats, n_rows: float, variance: float) -> Pilot:
     """Return a first look from averages of the saturated columns, and of a constant, times the cut target.
 
-    `sampling` is the variance of such an average, `variance` that of its noise. Shapes: averages (p + 1,).
+    `variance` is that of the noise of such an average over so many rows. Shapes: averages (p + 1,).
     """
     p, correlations = len(columns.sds), columns.correlations
     slopes = (averages[:-1] - averages[-1] * columns.means) / columns.sds / TARGET_SLOPE
     prior = EXPLAINED / p
-    noise = correlations * sampling / TARGET_SLOPE**2 + np.diag(variance / (columns.sds * TARGET_SLOPE) ** 2)
+    # What is taken off a product is the target's mean times a column's, which has noise of its own.
+    of_noise = variance + columns.mean_variance * min(averages[-1] ** 2, 1.0)
+    of_rows = correlations * SAMPLING / TARGET_SLOPE**2
+    noise = np.diag(of_noise / (columns.sds * TARGET_SLOPE) ** 2)
     of_columns = np.diag(EXPLAINED * columns.errors.mean(axis=1))
-    shrinking = prior * np.linalg.solve(prior * correlations @ correlations + noise + of_columns, correlations).T
+    spread = prior * correlations @ correlations + of_rows / n_rows + noise + of_columns
+    shrinking = prior * np.linalg.solve(spread, correlations).T
     excess = min(max(float(averages[-1]), -1.0), 1.0)
-    return Pilot(shrinking @ slopes, shrinking @ noise @ shrinking.T, excess, sampling + variance)
+    variances = (shrinking @ noise @ shrinking.T, shrinking @ of_rows @ shrinking.T)
+    return Pilot(shrinking @ slopes, *variances, excess, SAMPLING / n_rows + variance)
 
 
 def fit_of(columns: Columns, first: Pilot, distance: int) -> Fit:
@@ -262,16 +286,17 @@ def decorrelation(columns: Columns, first: Pilot, groups: Bools, distance: int, 
     inside = (2.0 * _normal_cdf(cut) - 1.0) / cut
     own = FROM_PILOT * TYPICAL_SLOPE * TARGET_SLOPE * inside * np.where(groups, instruments @ correlations, 0.0)
     own = own / sizes[:, None] / (1.0 + abs(first.excess))
-    of_pilot = np.einsum("ij,jk,ik->i", own, first.variance, own)
+    of_pilot, of_rows = (np.einsum("ij,jk,ik->i", own, each, own) for each in (first.variance, first.row_variance))
     of_means = columns.mean_variance * (inside / (sds * sizes)) ** 2 + _skewness(columns, cut) ** 2
-    of_means = of_means * first.excess_variance
+    of_means = PRODUCT_TAILS * of_means * first.excess_variance
     # An error of what the others say of a column meets what they say of the target, as far as no pilot took it off.
     left = EXPLAINED * (LEFT_BY_PILOT if first.coefficients.any() else 1.0)
     of_records = left * (TARGET_SLOPE * inside) ** 2 / columns.n_records
     # The cut target has a variance of at most 1 - mean^2, whatever its law, and is then divided by 1 + |mean|.
     excess = max(abs(first.excess) - 2.0 * math.sqrt(first.excess_variance), 0.0)
     squares = np.minimum(np.where(columns.is_two_valued, 1.0, SQUARE_OF_REAL), 1.0 / cut**2)
-    row_variances = (1.0 - excess) / (1.0 + excess) * squares
+    # The first look and the score are of the same rows: what these do to them by chance adds up.
+    row_variances = (np.sqrt((1.0 - excess) / (1.0 + excess) * squares) + np.sqrt(of_rows)) ** 2
     return Decorrelation(scoring, own @ first.coefficients, row_variances, of_pilot + of_means + of_records)
 
 

@@ -5,7 +5,7 @@ other columns say of a column and of the target; the last pass adds up the produ
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
@@ -21,10 +21,11 @@ from discreet.data.engine import Table
 from discreet.data.metadata import Metadata, NumericColumn, half_width
 from discreet.errors import InvalidParameterError
 from discreet.kernels.moments.moments import GRID
-from discreet.kernels.rows.decorrelated_rows import BINS, DISTANCES
-from discreet.kernels.rows.decorrelated_scores import Fit, Target
+from discreet.kernels.rows.decorrelated_rows import BINS, DISTANCES, SaturatedRows
+from discreet.kernels.rows.decorrelated_scores import Target
 from discreet.kernels.sufficient_statistics.decorrelation import (
     CUTS,
+    SAMPLING,
     Columns,
     Pilot,
     columns_of,
@@ -34,6 +35,7 @@ from discreet.kernels.sufficient_statistics.decorrelation import (
     fit_of,
     pilot,
     public_columns,
+    shrunk_means,
     whitening,
 )
 from discreet.mechanisms.additive import check_scale, discrete_laplace
@@ -45,12 +47,12 @@ from discreet.methods.base.method import Method, Outcome, Preparation, Progress
 from discreet.methods.base.part import Part
 from discreet.methods.base.request_facts import not_protected, rows_progress
 from discreet.methods.base.request_facts import public_columns as columns_record
-from discreet.methods.screening.decorrelated_columns import entering_together, saturated_rows
+from discreet.methods.screening.decorrelated_columns import entering_together, saturated_rows, stated_centers
 from discreet.methods.screening.threshold_choice import AboveThreshold
 from discreet.methods.screening.units import Units
 from discreet.parameters.screening import DECORRELATION_SHARES, FEW_SHARES, PUBLIC_SHARES, DecorrelatedParameters
 from discreet.release import NoiseRecord, StepRecord
-from discreet.typing import Floats, Integers
+from discreet.typing import Cells, Floats, Integers
 
 CLAIM = "methods/screening/decorrelated_scores.privacy.md"
 
@@ -68,9 +70,6 @@ TYPICAL_ROWS = 1000
 
 DEVIATIONS = 2.5
 """By how many standard deviations scores of no effect may be large: a column whose score varies more has it lowered."""
-
-SAMPLING = 0.8
-"""Variance, a row, of a saturated column times the cut target."""
 
 MOST_SCORE = 2**61
 """In steps: beyond any threshold, and far from where 64 bits end."""
@@ -135,6 +134,10 @@ class DecorrelatedScreening(DecorrelatedParameters, Method):
             raise InvalidParameterError(
                 "saturation must not be given with public_moments, which are of columns as they are. Leave one out."
             )
+        if self.public_moments is not None and not isinstance(self.x_center, str):
+            raise InvalidParameterError(
+                "x_center must not be given with public_moments, which have the columns' means. Leave one out."
+            )
         middle, half = half_width(cast("NumericColumn", metadata.declared(target)))
         return PreparedScores(self, replace(design, center=middle, bound=half), units)
 
@@ -158,7 +161,8 @@ class PreparedScores(Preparation):
         self.method, self.design, self.units, self.metadata = method, design, units, design.metadata
         self.columns, self.target, self.candidates = design.columns, design.target, design.candidates
         self.known = None if method.public_moments is None else KnownColumns.of(method.public_moments, design)
-        self.rows, self.entering = saturated_rows(design, units, self._saturation, has_products=self.known is None)
+        rows, self.entering = saturated_rows(design, units, self._saturation, has_products=self.known is None)
+        self.rows = replace(rows, centers=stated_centers(method.x_center, design, rows))
         self.width = self.rows.width
         self.budget = _budget(method, self._default_shares)
         self.choice = AboveThreshold(
@@ -200,6 +204,15 @@ class PreparedScores(Preparation):
         return _between(SATURATIONS, self._information(self._n_guess) ** 0.4)
 
     @property
+    def _has_centers(self) -> bool:
+        return self.known is None and not bool(self.rows.is_two_valued.all())
+
+    @property
+    def _n_means(self) -> int:
+        """Sums that centers are bought by: of columns that are not of two values, and where it is private the count."""
+        return self._buys_count + int((~self.rows.is_two_valued).sum())
+
+    @property
     def _n_guess(self) -> int:
         return self.metadata.n_rows or self.method.n0 or TYPICAL_ROWS
 
@@ -212,6 +225,7 @@ class PreparedScores(Preparation):
         absent = set() if self.method.y_center == "private" else {"y_median"}
         can_see = self.width > 1 and self._information(self._n_guess) >= ENOUGH_FOR_CHECK
         absent |= set() if can_see else {"public_check"}
+        absent |= set() if self.method.x_center == "private" and self._has_centers else {"x_center"}
         absent |= {"gram"} if self.known is not None and not self._buys_count else set()
         return {name: share for name, share in shares.items() if name not in absent}
 
@@ -233,6 +247,7 @@ class PreparedScores(Preparation):
     def _parts(self) -> dict[str, Part]:
         """The parts before the choice, in their order."""
         makers = {
+            "x_center": lambda: self._cube_part("x_center", self._n_means, GRID),
             "y_median": lambda: self._rank_part("y_median", BINS),
             "y_scale": lambda: self._rank_part("y_scale", len(DISTANCES)),
             "gram": lambda: self._cube_part("gram", self._n_products),
@@ -257,15 +272,15 @@ class PreparedScores(Preparation):
         )
         return Part(name, SelectionEvent(epsilon, "exponential"), box)
 
-    def _cube_part(self, name: str, n_numbers: int) -> Part:
+    def _cube_part(self, name: str, n_numbers: int, steps_a_row: int = GRID**2) -> Part:
         scale = self._scale(name)
-        check_cube(n_numbers, scale * GRID**2, f"the {n_numbers} sums of {name}")
+        check_cube(n_numbers, scale * steps_a_row, f"the {n_numbers} sums of {name}")
         box = NoiseRecord(
             mechanism="cube",
             noise="cube",
             sensitivity=float(self._moved),
             scale=float(scale),
-            unit="products of saturated columns",
+            unit="products of saturated columns" if steps_a_row == GRID**2 else "cells in half ranges",
             formula=f"{self._moved}, the most that one {self.metadata.unit} changes any of {n_numbers} sums by",
             numerics="exact draw on whole steps",
             claim="mechanisms/cube.privacy.md",
@@ -324,18 +339,20 @@ class PreparedScores(Preparation):
         Claim: ``decorrelated_scores.privacy.md``. Cost: five passes over the rows, four where the center is public.
         """
         steps = list[StepRecord]()
+        rows = self._centered(table, rng, steps)
         center = self._center(table, rng, steps)
         distance = self._distance(table, rng, steps, center) if "y_scale" in self.parts else 2
         target = Target(center, max(distance // 2, 1))
-        n_rows, columns, first = self._first_look(table, rng, steps, target)
+        n_rows, columns, first = self._first_look(table, rng, steps, rows, target)
         self._check_public(table, rng, steps, columns, n_rows)
-        first = self._residual_mean(table, rng, steps, target, first, fit_of(columns, first, distance), n_rows)
+        residuals = partial(rows.residuals, target=target, fit=fit_of(columns, first, distance))
+        first = self._residual_mean(table, rng, steps, residuals, first, n_rows)
         cut = _between(CUTS, self._information(n_rows) ** 0.8)
         plan = decorrelation(columns, first, entering_together(self.entering), distance, cut)
         start = np.zeros(self.width, dtype=np.int64)
         progress_of_rows = rows_progress(progress, table)
         sums = table.map_reduce(
-            self.design, partial(self.rows.scores, target=target, scoring=plan.scoring), start, progress_of_rows
+            self.design, partial(rows.scores, target=target, scoring=plan.scoring), start, progress_of_rows
         )
         # A noisy number of rows may be larger than it looks.
         more = 2.0 * math.sqrt(cube_variance(self._n_products, self._scale("gram"))) if self._buys_count else 0.0
@@ -349,6 +366,21 @@ class PreparedScores(Preparation):
         chosen = self.choice.draw(self.entering.scores(np.maximum(own, 0)), threshold, rng)
         names = tuple(self.candidates[place] for place in self.units.columns(chosen))
         return Outcome(names, noise, (*steps, self._screening(noise)))
+
+    def _centered(self, table: Table, rng: Source, steps: list[StepRecord]) -> SaturatedRows:
+        """Return the rows with the centers of their columns: public ones, or noisy means."""
+        if "x_center" not in self.parts:
+            return self.rows
+        start, scale = np.zeros(self._n_means, dtype=np.int64), self._scale("x_center")
+        sums = table.map_reduce(self.design, partial(self.rows.plain_sums, with_count=self._buys_count), start)
+        noisy = np.array(cube_noise(sums.tolist(), scale * GRID, rng), dtype=np.float64) / GRID
+        steps.append(self.parts["x_center"].record())
+        spread = math.sqrt(cube_variance(len(noisy), scale))
+        n_rows = max(float(noisy[0]), spread) if self._buys_count else float(self.metadata.n_rows or 1)
+        means = shrunk_means(noisy[self._buys_count :] / n_rows, (spread / n_rows) ** 2)
+        centers = np.zeros(self.width, dtype=np.int64)
+        centers[~self.rows.is_two_valued] = np.rint(means * GRID)
+        return replace(self.rows, centers=tuple(centers.tolist()))
 
     def _center(self, table: Table, rng: Source, steps: list[StepRecord]) -> int:
         """Return the target's center in steps of its grid: its noisy median, or a public point."""
@@ -378,14 +410,14 @@ class PreparedScores(Preparation):
         return self.metadata.neighboring, self._rows_per_unit, self.budget[name], rng
 
     def _first_look(
-        self, table: Table, rng: Source, steps: list[StepRecord], target: Target
+        self, table: Table, rng: Source, steps: list[StepRecord], rows: SaturatedRows, target: Target
     ) -> tuple[float, Columns, Pilot]:
         """Return the number of rows, the columns' moments and the pilot's coefficients, all from noisy sums."""
         first, _ = self.rows.pairs
         start = np.zeros(1 + self.width + len(first) + self.width + 1, dtype=np.int64)
         if not self.parts.keys() & {"gram", "pilot"}:
             return float(self.metadata.n_rows or 1), self._public_columns, Pilot.none(self.width)
-        sums = table.map_reduce(self.design, partial(self.rows.first_sums, target=target), start)
+        sums = table.map_reduce(self.design, partial(rows.first_sums, target=target), start)
         n_rows, columns = self._columns(sums, rng, steps)
         if "pilot" not in self.parts:
             return n_rows, columns, Pilot.none(self.width)
@@ -393,7 +425,7 @@ class PreparedScores(Preparation):
         steps.append(self.parts["pilot"].record())
         averages = np.array(signs, dtype=np.float64) / GRID**2 / n_rows
         noise = cube_variance(self.width + 1, self._scale("pilot")) / n_rows**2
-        return n_rows, columns, pilot(columns, averages, SAMPLING / n_rows, noise)
+        return n_rows, columns, pilot(columns, averages, n_rows, noise)
 
     def _columns(self, sums: Integers, rng: Source, steps: list[StepRecord]) -> tuple[float, Columns]:
         """Return the number of rows and the columns' moments, as far as they are not public from noisy sums."""
@@ -439,11 +471,16 @@ class PreparedScores(Preparation):
         steps.append(self.parts["public_check"].record(round(far, 2)))
 
     def _residual_mean(
-        self, table: Table, rng: Source, steps: list[StepRecord], target: Target, first: Pilot, fit: Fit, n_rows: float
+        self,
+        table: Table,
+        rng: Source,
+        steps: list[StepRecord],
+        residuals: Callable[[Cells], Integers],
+        first: Pilot,
+        n_rows: float,
     ) -> Pilot:
         """Return the pilot with what the mean of its residuals tells."""
-        start = np.zeros(1, dtype=np.int64)
-        total = table.map_reduce(self.design, partial(self.rows.residuals, target=target, fit=fit), start)
+        total = table.map_reduce(self.design, residuals, np.zeros(1, dtype=np.int64))
         scale = self._scale("y_shift")
         noisy = discrete_laplace([int(total[0])], scale * GRID, rng)[0] / GRID
         steps.append(self.parts["y_shift"].record(noisy / n_rows))
@@ -468,7 +505,10 @@ def _budget(method: DecorrelatedScreening, defaults: dict[str, float]) -> dict[s
     stated = method.shares or {}
     unknown = [name for name in stated if name not in defaults]
     if unknown:
-        why = "y_center is public" if unknown[0] == "y_median" else "public_moments are given and rows are few"
+        why = {
+            "y_median": "y_center is public",
+            "x_center": "x_center is public, or public_moments are given",
+        }.get(unknown[0], "public_moments are given and rows are few")
         raise InvalidParameterError(f"shares must not have {unknown[0]} where {why}. Leave it out.")
     shares = {name: exact(stated.get(name, share), f"shares[{name!r}]") for name, share in defaults.items()}
     budget = {name: epsilon * share for name, share in shares.items()}
