@@ -7,9 +7,8 @@ from typing import Annotated
 import typer
 
 from discreet import workflow
-from discreet.cli.console import as_json, result, say, spare
+from discreet.cli.console import as_json, confirmed, interactive, result, say, spare
 from discreet.cli.options import Data, Of, Targets
-from discreet.cli.spend import confirmed, interactive
 from discreet.errors import InvalidParameterError, MetadataError
 from discreet.files import write_whole
 
@@ -79,7 +78,7 @@ def check(
     fits = None
     if data is not None and metadata is not None:
         fits = workflow.compare_header(metadata, data, table=table, targets=targets)
-    findings = [*found, *workflow.misfits(fits or ())]
+    findings = [*found, *(workflow.misfits(fits) if fits else ())]
     if json_:
         compared = {} if fits is None else {"columns": [asdict(fit) for fit in fits]}
         rows = [asdict(finding) for finding in findings]

@@ -1,15 +1,12 @@
 """What every command that spends does alike: show the dry run, ask, reserve and run, hand over the release."""
 
-import sys
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-import typer
-
 from discreet import workflow
-from discreet.cli.console import number, progress, result, say, spare
+from discreet.cli.console import confirmed, interactive, number, progress, result, say, spare
 from discreet.cli.dry_run_text import show_dry_run
 from discreet.cli.options import How
 from discreet.cli.release_text import summary
@@ -113,18 +110,3 @@ def _warn(priced: "workflow.DryRun", account: "workflow.Account | None", quiet: 
         else f" Epsilon {number(epsilon)} would let a strong effect stand out; so would more rows."
     )
     say(f"{' '.join(before(chance))}{would}")
-
-
-def confirmed() -> None:
-    """Ask whether to go on."""
-    typer.echo("Go on? [y/N]: ", nl=False, err=True)  # typer.confirm writes to standard output too
-    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
-        raise typer.Abort
-
-
-def interactive() -> bool:
-    """Tell whether somebody could answer a question.
-
-    Both ends are a terminal.
-    """
-    return sys.stdin.isatty() and sys.stderr.isatty()
