@@ -8,6 +8,7 @@ from typing import Any
 
 import typer
 
+from discreet import report as reports
 from discreet import workflow
 from discreet.cli.console import number, progress, result, say, spare
 from discreet.cli.dry_run_text import show_dry_run
@@ -32,6 +33,8 @@ def spend(
     """
     public = workflow.Metadata.read(metadata)
     if how.dry_run:
+        if how.csv:
+            raise InvalidParameterError("A dry run is text or JSON, but --format csv is given. Give json, or drop it.")
         header = None
         if how.data is not None and public.features is not None and public.features.listed() is None:
             header = workflow.open_table(how.data, public, how.table, how.targets, stated=how.stated)
@@ -76,7 +79,7 @@ def deliver(release: "workflow.Release", how: How) -> None:
         if how.out is not None:
             release.save(how.out)
     finally:  # it was paid for
-        result(release.to_json() if how.json else summary(release))
+        result(release.to_json() if how.json else reports.render(release, "csv") if how.csv else summary(release))
     if how.out is not None:
         say(f"Release written to {how.out}. `discreet report {how.out}` explains it.", how.quiet)
 

@@ -293,6 +293,8 @@ METHODS = (
     _short("objective perturbation, its information",
            "methods.regression.objective_perturbation:PreparedPerturbation._information",
            "self.information_scale, rng", "self.information_scale * 10 / 11, rng", "logistic"),
+    _short("objective perturbation, how much counts vary", "methods.regression.spread_release:SpreadRelease.scales",
+           "spread_sds(float(self.epsilon), ", "spread_sds(1.1 * float(self.epsilon), ", "poisson"),
     _short("hybrid, counts", "methods.public_records.measures:Counts.draw", "self.scale, rng",
            "self.scale * 10 / 11, rng",
            "public_records"),
