@@ -98,6 +98,7 @@ def test_without_intervals_the_declared_range_sets_the_digits(samples, name, est
     """Nothing is said of intervals, and none counts as empty."""
     fitted = estimates.fit(samples["no intervals"])
     assert (fitted.has_intervals, fitted.n_empty) == (False, 0)
+    assert not samples["no intervals"].intervals_tell_nothing
     one = line(samples["no intervals"], name)
     assert (one.estimate, one.ratio) == (estimate, ratio)
     assert not any((one.interval, one.ratio_interval, one.by_sampling, one.by_privacy, one.share, one.is_empty))
@@ -106,6 +107,7 @@ def test_without_intervals_the_declared_range_sets_the_digits(samples, name, est
 def test_intervals_that_say_nothing_are_still_intervals(samples):
     """One interval without ends, or all of them where a variance is known."""
     assert estimates.fit(samples["logistic says nothing"]).has_intervals
+    assert samples["logistic says nothing"].intervals_tell_nothing
     alone = coefficient("idp", 0.2, 0.01, 99.0, ends=(None, None))
     assert regression(alone, has_usual=False).has_intervals
 

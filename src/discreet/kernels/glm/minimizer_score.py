@@ -17,10 +17,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from discreet.kernels.glm.curve import curve_through
-from discreet.kernels.glm.families import Family, Groups, predictor_bounds
+from discreet.kernels.glm.families import Family, Groups, predictor_bounds, score_map
 from discreet.kernels.glm.open_ways import OpenWays
-from discreet.kernels.glm.pooled_score import positive
+from discreet.kernels.glm.pooled_score import clipped_dispersion, positive
 from discreet.kernels.glm.problem import BOX
+from discreet.kernels.glm.sandwich import Spread, Units, spread_pass
 from discreet.kernels.glm.score import NoiseTerm, ScoreModel, minimize
 from discreet.kernels.glm.score_fit import Fit, ScoreFit, symmetric
 from discreet.kernels.glm.separation import NoisyNumbers, separating, values_of
@@ -101,14 +102,29 @@ class Minimum:
         return added
 
 
-def minimizer_fit(minimum: Minimum) -> Fit:
-    """Return estimates, intervals and the two covariances. Cost: as of `score.intervals`."""
-    model = symmetric(_model(minimum))
+def minimizer_fit(minimum: Minimum, spread: Spread | None = None, sums: Floats | None = None) -> Fit:
+    """Return estimates, intervals and the two covariances. Cost: as of `score.intervals`.
+
+    With the noisy sums of a planned pass the sampling variance is what units show, and not less than the family's but
+    where they clearly show that it is.
+    """
+    model, known = _model(minimum), None
+    if spread is not None and sums is not None:
+        model, known = spread.robust(model, sums, is_cautious=True)
+    model = symmetric(model)
     rows = np.eye(len(minimum.theta))
     rows[0] = minimum.constant or rows[0]
-    score = ScoreFit(model, _estimate(minimum, model), minimum.box, is_laplace=True, is_told=minimum.is_known)
+    score = ScoreFit(model, _estimate(minimum, model), minimum.box, known, is_laplace=True, is_told=minimum.is_known)
     score = replace(score, ways=_open_ways(minimum))
     return score.fit(rows, minimum.level)
+
+
+def planned_spread(minimum: Minimum, groups: Groups, mu: float, units: Units) -> Spread:
+    """Plan the pass of units' squared scores at the estimate. `mu` is of Gaussian noise as large."""
+    model = symmetric(_model(minimum))
+    coef = _estimate(minimum, model)
+    row_map = score_map(minimum.family, coef, predictor_bounds(coef, groups))
+    return spread_pass(model, coef, row_map, mu, units, clipped_dispersion(model.curve, coef))
 
 
 def _model(minimum: Minimum) -> ScoreModel:

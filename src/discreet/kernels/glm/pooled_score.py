@@ -272,18 +272,7 @@ class Pool:
 
     def dispersion(self, theta: Floats) -> Dispersion | None:
         """What clipped counts do to the score that are as spread as is supposed; None where no mean rests on that."""
-        family, mean = self.family, self.family.dispersed_mean
-        if mean is None:
-            return None
-        dispersed = replace(self.curve, family=replace(family, mean=mean))
-        moved = self.curve.sums(theta[None])[0][0] - dispersed.sums(theta[None])[0][0]
-
-        def excess(eta: Floats) -> Floats:
-            variance: Floats = family.mean(eta) ** 2 / DISPERSED_SIZE
-            return variance
-
-        spread = replace(self.curve, family=replace(family, weight=excess)).sums(theta[None])[1][0]
-        return Dispersion(moved, positive(spread))
+        return clipped_dispersion(self.curve, theta)
 
     def _of_dispersion(self, theta: Floats) -> Floats:
         """The score's variance by not knowing how spread clipped counts are: as if at random, alike for all rows."""
@@ -343,6 +332,22 @@ class Pool:
             rest_error=NoiseTerm(errors[-1], 1.0, turn.T @ on_last, back @ basis),
             mismatch=BEND * mismatch,
         )
+
+
+def clipped_dispersion(curve: Curve, theta: Floats) -> Dispersion | None:
+    """Return what clipped counts do to the score that are as spread as is supposed; None where there are none."""
+    family, mean = curve.family, curve.family.dispersed_mean
+    if mean is None:
+        return None
+    dispersed = replace(curve, family=replace(family, mean=mean))
+    moved = curve.sums(theta[None])[0][0] - dispersed.sums(theta[None])[0][0]
+
+    def excess(eta: Floats) -> Floats:
+        variance: Floats = family.mean(eta) ** 2 / DISPERSED_SIZE
+        return variance
+
+    spread = replace(curve, family=replace(family, weight=excess)).sums(theta[None])[1][0]
+    return Dispersion(moved, positive(spread))
 
 
 def shrunk(

@@ -191,16 +191,17 @@ class ScoreFit:
         And the degrees of freedom that are left of the variance's. Shapes: rows (k, p).
         """
         k = len(rows)
-        if self.is_laplace:
-            return critical(level, self._share(rows), len(self.coef), k), None
+        normal = float(chdtri(k, 1.0 - level))
+        limit = critical(level, self._share(rows), len(self.coef), k) if self.is_laplace else normal
         if self.known is None:
-            return float(chdtri(k, 1.0 - level)), None
+            return limit, None
         degrees = min(self.known.degrees(row) for row in rows @ self._inverse_slope)
         residual = max(degrees - k + 1.0, 1.0)
-        if k == 1:
-            return float(stdtrit(residual, (1.0 + level) / 2.0)) ** 2, residual
-        # Hotelling 1931: T^2 is k (residual + k - 1) / residual times F.
-        return k * (residual + k - 1.0) / residual * float(fdtri(k, residual, level)), residual
+        # Hotelling 1931: T^2 is k (residual + k - 1) / residual times F; for k = 1 that is Student's t squared. With a
+        # Laplace vector both are longer than normal, one for the noise and one for what is not known of the variance.
+        student = float(stdtrit(residual, (1.0 + level) / 2.0)) ** 2 if k == 1 else float(fdtri(k, residual, level))
+        longer = k * (residual + k - 1.0) / residual * student if k > 1 else student
+        return longer * (limit / normal), residual
 
     def _share(self, rows: Floats) -> float:
         """The largest share of noise in the variance of a combination of these combinations."""
