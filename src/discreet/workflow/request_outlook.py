@@ -133,17 +133,17 @@ def _simulated(
         }
     }
     start = time.monotonic()
-    if request.name not in FITTED:
+    if request.name in CHOOSING:
         question = (scenario, request.name, fields)
         rows = selection_outlook(*question, (epsilon,), n_tables, start + OWN_S)
         others = [other for other in sorted(set(map(float, epsilons))) if other != epsilon]
         if others and time.monotonic() < start + OWN_S:
             rows += selection_outlook(*question, others, n_tables, start + CURVE_S, least=0)
-        figures["rows"] = tuple(asdict(row) for row in sorted(rows, key=lambda row: row.epsilon))
-    if request.name not in CHOOSING:
+    else:
         try:
-            fit = fit_outlook(scenario, request, n_tables, start + CURVE_S)
+            fit, rows = fit_outlook(scenario, request, epsilon, n_tables, start + CURVE_S)
         except DiscreetError as error:
             return {**figures, "refused": str(error)}
         figures["fit"] = None if fit is None else asdict(fit)
+    figures["rows"] = tuple(asdict(row) for row in sorted(rows, key=lambda row: row.epsilon))
     return figures
