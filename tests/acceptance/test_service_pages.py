@@ -21,6 +21,7 @@ from discreet_service.settings import Settings, read_settings
 from discreet_service.setup import set_up
 from discreet_service.use_cases import people as accounts
 from discreet_service.worker.loop import work
+from tests.acceptance.accessibility import check_accessible
 from tests.acceptance.conftest import METADATA
 from tests.acceptance.conftest import people as rows
 from tests.effort import either
@@ -95,8 +96,10 @@ class Person:
         self.page.on("dialog", self._dialog)
 
     def _console(self, message: Any) -> None:
-        # A form that is refused has the status of a refusal, which the browser notes as an error of its own.
-        if message.type in ("error", "warning") and "the server responded with a status of 4" not in message.text:
+        # A form that is refused has the status of a refusal, which the browser notes as an error of its own; and a page
+        # that is left ends its calls.
+        usual = ("the server responded with a status of 4", "htmx:afterRequest", "htmx:sendError", "htmx:sendAbort")
+        if message.type in ("error", "warning") and not any(words in message.text for words in usual):
             self.complaints.append(message.text)
 
     def _dialog(self, dialog: Any) -> None:
@@ -265,7 +268,11 @@ def test_cost_follows_the_form(browser: Browser, url: str) -> None:
         expect(cost).not_to_contain_text("must be a number")
         analyst.press("All")
         expect(cost).to_contain_text("Chosen among8")
-        analyst.press("Expected accuracy")
+        expect(analyst.page.locator("#outlook")).to_contain_text(
+            "It selects exactly the right columns", timeout=PATIENCE_MS
+        )
+        expect(analyst.page.locator("#outlook")).to_contain_text("at most 2.72 times")
+        analyst.press("Compare methods")
         expect(analyst.page.locator("#accuracy img")).to_be_visible(timeout=PATIENCE_MS)
         assert analyst.page.locator("#accuracy img").evaluate("img => img.decode().then(() => img.naturalWidth)") > 100
 
@@ -372,6 +379,17 @@ def test_signing_in_and_out(browser: Browser, url: str) -> None:
     visitor.leave()
 
 
+def test_the_checker_sees(browser: Browser) -> None:
+    """Control: a field without a name and grey on grey are found."""
+    page = browser.new_page()
+    page.set_content(
+        "<html lang=en><title>t</title><main><h1>t</h1><input><p style='color:#aaa'>pale</p></main></html>"
+    )
+    with pytest.raises(AssertionError, match=r"label.*color-contrast|color-contrast.*label"):
+        check_accessible(page, "a page with faults")
+    page.close()
+
+
 PAGES = {
     "analyst": [
         "/",
@@ -383,8 +401,19 @@ PAGES = {
         "/projects",
         "/keys",
         "/account",
+        "/api",
+        "/metadata",
     ],
-    "curator": ["/", "/inbox", "/register", "/datasets/*/version", "/datasets/*/cap", "/projects", "/audit"],
+    "curator": [
+        "/",
+        "/inbox",
+        "/metadata",
+        "/register",
+        "/datasets/*/version",
+        "/datasets/*/cap",
+        "/projects",
+        "/audit",
+    ],
     "auditor": ["/", "/datasets/*", "/audit", "/requests"],
     "boss": ["/", "/users", "/audit", "/keys", "/datasets"],
 }
@@ -417,9 +446,11 @@ def test_every_page_at_every_width(browser: Browser, url: str, office: Office) -
         with person(browser, url, name) as someone:
             for place in pages_of(someone):
                 page = someone.go(place)
+                expect(page.locator("progress, .htmx-request")).to_have_count(0, timeout=PATIENCE_MS)
                 for size in (DESKTOP, PHONE):
                     page.set_viewport_size(size)
                     check_page(page, place)
+                    check_accessible(page, place)
                 keep_shots(page, f"{name}-{place.strip('/').replace('/', '-').replace('?', '-') or 'home'}")
 
 

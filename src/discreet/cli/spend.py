@@ -29,6 +29,8 @@ def spend(
     """
     public = workflow.Metadata.read(metadata)
     if how.dry_run:
+        if how.csv:
+            raise InvalidParameterError("A dry run is text or JSON, but --format csv is given. Give json, or drop it.")
         header = None
         if how.data is not None and public.features is not None and public.features.listed() is None:
             header = workflow.open_table(how.data, public, how.table, how.targets, stated=how.stated)
@@ -73,9 +75,18 @@ def deliver(release: "workflow.Release", how: How) -> None:
         if how.out is not None:
             release.save(how.out)
     finally:  # it was paid for
-        result(release.to_json() if how.json else summary(release))
+        result(_as_asked(release, how))
     if how.out is not None:
         say(f"Release written to {how.out}. `discreet report {how.out}` explains it.", how.quiet)
+
+
+def _as_asked(release: "workflow.Release", how: How) -> str:
+    """Return the release in the form that was asked for."""
+    if how.csv:
+        from discreet import report as reports  # its templates are loaded where they are used
+
+        return reports.render(release, "csv")
+    return release.to_json() if how.json else summary(release)
 
 
 def _ask(priced: "workflow.DryRun", account: "workflow.Account | None") -> None:

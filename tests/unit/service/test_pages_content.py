@@ -49,7 +49,7 @@ def office(tmp_path):
 
 def plan_of(**changes):
     usual = {"sent": "yes", "dataset": "toy", "project": "alpha", "method": "pcls", "target": "y", "epsilon": "0.5"}
-    return usual | {"candidates": ["a", "b", "c"], "nonce": "n" * 20} | changes
+    return usual | {"candidates": ["a", "b", "c"], "nonce": "n" * 20, "purpose": "to learn"} | changes
 
 
 @pytest.mark.slow

@@ -7,6 +7,7 @@ NAVIGATION: tuple[tuple[str, str, frozenset[Role]], ...] = (
     ("/", "Home", EVERYONE),
     ("/inbox", "Inbox", frozenset({Role.CURATOR})),
     ("/datasets", "Data sets", READERS),
+    ("/metadata", "Metadata", frozenset({Role.CURATOR})),
     ("/plan", "Plan", frozenset({Role.ANALYST})),
     ("/requests", "Requests", READERS),
     ("/projects", "Projects", READERS),
