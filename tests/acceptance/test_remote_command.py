@@ -452,7 +452,8 @@ def test_parts_below_a_ceiling_are_asked_of_a_service(office, monkeypatch):
     done = office.run("ann", *words, "--no-wait")
     assert done.code == 7, done
     asked = done.out.strip()
-    assert office.remote("cora").request(asked).epsilon == pytest.approx(0.5)
+    with office.remote("cora") as remote:
+        assert remote.request(asked).epsilon == pytest.approx(0.5)
     assert office.run("cora", "approve", asked, "--yes").code == 0
     office.answered()
     told = office.run("ann", *words, "--out", "parts.json").out
