@@ -19,7 +19,18 @@ from discreet.cli.plan_parts import expect_parts
 from discreet.cli.plan_text import brief, page, shown
 from discreet.cli.request_options import sharing
 from discreet.cli.stops import stops
-from discreet.cli.suppose import Correlation, Effect, Like, NoiseSd, NTrue, RSquared, Times, numbers_of, supposed
+from discreet.cli.suppose import (
+    SUPPOSED,
+    Correlation,
+    Effect,
+    Like,
+    NoiseSd,
+    NTrue,
+    RSquared,
+    Times,
+    numbers_of,
+    supposed,
+)
 from discreet.errors import InvalidParameterError
 from discreet.files import writable, write_whole
 
@@ -33,6 +44,14 @@ Example:
   discreet plan --metadata clinic.yaml --target visits --goal "right>=0.9"
   discreet plan --metadata clinic.yaml --target visits --until 0.9 --at-most 2
 """
+
+PANELS = {
+    "What is supposed of the table": SUPPOSED,
+    "What is compared and shown": ("set_", "alone", "compare", "full"),
+    "Buying moments in parts": ("until", "until_width", "until_coefficient", "at_most", "until_of", "until_prior"),
+    "The simulation": ("tables", "draws", "seed"),
+}
+"""Options that few need, below the essential ones."""
 
 PROCESSES = 2
 """At most; more would need as many tables in memory at once."""
