@@ -39,7 +39,7 @@ def test_reports(browser: Browser, place: Any, audience: str) -> None:
     )
     assert place.run("fit", *words, "--columns", "age,site", "--epsilon", 2, "--out", "fit.json").code == 0
     for name in ("select", "fit"):
-        done = place.run("report", f"{name}.json", "--for", audience, "--out", f"{name}.html")
+        done = place.run("report", f"{name}.json", "--audience", audience, "--out", f"{name}.html")
         assert done.code == 0, done
         check_file(browser, place.folder / f"{name}.html")
 

@@ -441,3 +441,21 @@ def test_pages_of_a_list(office, monkeypatch):
         assert every == sorted(set(every), reverse=True)
         assert every[-1] == 1
         assert [one["seq"] for one in otto.audit(5)] == every[:5] or len(every) > 5
+
+
+def test_parts_below_a_ceiling_are_asked_of_a_service(office, monkeypatch):
+    """The curator approves the ceiling, the release says what was spent, and the same question again is free."""
+    monkeypatch.setattr("discreet_service.worker.parts.AtShareEnd.wait", lambda _: None)
+    monkeypatch.setattr(queue, "_slot_s", lambda *_: 20)  # parts take more than the second of the other tests
+    words = ("select", "toy", "--target", "y", "--method", "moments", "--until", 0.51, "--at-most", 0.5)
+    words += ("--set", "y_center=0", "--set", "y_bound=3", "--delta", 1e-7, "--purpose", "to learn", "--yes")
+    done = office.run("ann", *words, "--no-wait")
+    assert done.code == 7, done
+    asked = done.out.strip()
+    assert office.remote("cora").request(asked).epsilon == pytest.approx(0.5)
+    assert office.run("cora", "approve", asked, "--yes").code == 0
+    office.answered()
+    assert "Bought in" in office.run("ann", *words, "--out", "parts.json").out
+    record = dc.Release.read("parts.json").pooled
+    assert 0 < record.epsilon_spent <= record.at_most == 0.5
+    assert office.run("ann", *words[:-1], "--epsilon", 1).code == 2

@@ -175,8 +175,8 @@ def open_to_analyst(browser: Browser, url: str, dataset: str, **options: Any) ->
         if not curator.page.get_by_role("heading", name="demo", exact=True).count():
             curator.fill(project="demo")
             curator.page.get_by_label("analyst").last.check()
-            curator.press("Make the project")
-            curator.says("The project has these members now.")
+            curator.press("Create the project")
+            curator.says("The members are saved.")
         curator.go(f"/datasets/{dataset}")
         curator.page.get_by_label("Project", exact=True).select_option("demo")
         curator.fill(epsilon="2", delta="1e-6")
@@ -329,12 +329,12 @@ def test_stored_texts_stay_texts(browser: Browser, url: str, office: Office) -> 
     with person(browser, url, "boss") as boss:
         boss.go("/users")
         boss.fill(name="hostile", shown=f"{HOSTILE}{ON_ERROR}", subject=f"{DRAWN}{time.time_ns()}")
-        boss.press("Make the account")
+        boss.press("Create the account")
         boss.says(f"{HOSTILE}{ON_ERROR}")
     with person(browser, url, "analyst") as analyst, person(browser, url, "curator") as curator:
         analyst.go("/keys")
         analyst.fill(label=f"{HOSTILE}{ON_ERROR}")
-        analyst.press("Make a key")
+        analyst.press("Create a key")
         analyst.says(f"{HOSTILE}{ON_ERROR}")
         refused = ask(analyst, "strange", "0.5", f"{HOSTILE} {ON_ERROR} {DRAWN}")
         curator.go(refused)
@@ -397,6 +397,7 @@ PAGES = {
         "/datasets/*",
         "/plan",
         "/plan?dataset=*",
+        "/plan?dataset=*&target=visits",
         "/requests",
         "/projects",
         "/keys",
@@ -471,5 +472,5 @@ def keep_shots(page: Page, name: str) -> None:
     """Keep pictures of a page, where somebody wants to look at it; they leave a style behind, so they come last."""
     for kind, (size, scheme) in WINDOWS.items() if SHOTS else ():
         page.set_viewport_size(size)
-        page.emulate_media(color_scheme=scheme)
+        page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
         page.screenshot(path=str(Path(SHOTS) / f"{kind}-{name}.png"), full_page=True)

@@ -1,5 +1,6 @@
 """Decorrelated scores: what a row can move in each pass, pairs that reach the charge, and controls that must fail."""
 
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
@@ -169,7 +170,7 @@ PUBLIC = {
 @settings(max_examples=40, deadline=None)
 @given(rows=st.lists(ROW, min_size=1, max_size=8), old=ROW, new=ROW, place=st.integers(0, 7))
 def test_no_sum_moves_by_more_with_public_columns(n0, rows, old, new, place):
-    """The parts that are left spend no more than their shares, which add up to epsilon."""
+    """The parts that are left spend no more than their shares, which with the look's add up to epsilon."""
     at = place % (len(rows) + 1)
     epsilon = EPSILON if n0 == 10 else 900.0
     method = DecorrelatedScreening(epsilon=epsilon, public_moments=PUBLIC, n0=n0)
@@ -179,8 +180,10 @@ def test_no_sum_moves_by_more_with_public_columns(n0, rows, old, new, place):
     ):
         one, other = (table_of([row[:3] + row[-1:] for row in table], relation) for table in tables)
         prepared = method.prepare(one.metadata, "y")
-        assert sum(prepared.budget.values()) == Fraction(epsilon)
-        for loss, charge in zip(losses(method, one, other), charges(method, one), strict=True):
+        for way in (prepared.used, prepared.bought):
+            assert prepared.look.epsilon + sum(way.budget.values()) == Fraction(epsilon)
+        charged = [float(epsilon) for epsilon in prepared.used.budget.values()]
+        for loss, charge in zip(losses(Used(method), one, other), charged, strict=True):
             assert loss <= charge * (1 + 1e-12)
 
 
@@ -192,8 +195,19 @@ def test_the_worst_pair_spends_what_it_is_charged_with_public_columns(monkeypatc
     rows = [[1.0, -1.0, -1.0], [-1.0, 1.0, 1.0]] * 40 + [[0.0, 0.0, -1.0]] * 2  # more targets below the center
     tables = ([*rows, old], [*rows, new]) if relation == "replace_one" else (rows, [*rows, old])
     one, other = (table_of(table, relation) for table in tables)
-    spent, charged = losses(method, one, other), charges(method, one)
-    assert spent[-1] == pytest.approx(charged[-1], rel=0.01)
+    charged = float(method.prepare(one.metadata, "y").used.budget["screening"])
+    assert losses(Used(method), one, other)[-1] == pytest.approx(charged, rel=0.01)
     moved = PreparedScores._moved.fget
     monkeypatch.setattr(PreparedScores, "_moved", property(lambda self: Fraction(moved(self), 2)))
-    assert losses(method, one, other)[-1] > 1.9 * charges(method, one)[-1]
+    assert losses(Used(method), one, other)[-1] > 1.9 * charged
+
+
+@dataclass(frozen=True)
+class Used:
+    """A request with public moments, after a look that found them right."""
+
+    method: DecorrelatedScreening
+
+    def prepare(self, metadata, target):
+        """Prepare what is done then."""
+        return self.method.prepare(metadata, target).used

@@ -7,11 +7,10 @@ from typing import Annotated
 import typer
 
 from discreet import workflow
-from discreet.cli.console import as_json, result, say, spare
+from discreet.cli.console import as_json, confirmed, interactive, result, say, spare
 from discreet.cli.forms import Form, Format, as_csv, form_of
 from discreet.cli.metadata_questions import answers
 from discreet.cli.options import Data, Of, Targets
-from discreet.cli.spend import confirmed, interactive
 from discreet.errors import InvalidParameterError, MetadataError
 from discreet.files import write_whole
 
@@ -100,7 +99,7 @@ def check(
     fits = None
     if data is not None and metadata is not None:
         fits = workflow.compare_header(metadata, data, table=table, targets=targets)
-    findings = [*found, *workflow.misfits(fits or ())]
+    findings = [*found, *(workflow.misfits(fits) if fits else ())]
     if form is Form.CSV:
         as_csv([asdict(finding) for finding in findings])
     elif form is Form.JSON:

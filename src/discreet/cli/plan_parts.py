@@ -10,7 +10,7 @@ from discreet.errors import InvalidParameterError
 
 if TYPE_CHECKING:
     from discreet.cli.plan import PlanAsked
-    from discreet.workflow.expected_parts import ExpectedParts
+    from discreet.workflow.expectation_parts import ExpectedParts
     from discreet.workflow.paid_terms import Terms
 
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from discreet import workflow
-from discreet.cli.console import number, progress, result, say, spare
+from discreet.cli.console import confirmed, interactive, number, progress, result, say, spare
 from discreet.cli.forms import Form, Format, form_of
 from discreet.cli.options import (
     Book,
@@ -28,7 +28,7 @@ from discreet.cli.options import (
 )
 from discreet.cli.parameter_options import other_parameters, parameter_help, taking
 from discreet.cli.request_options import Asked, sharing
-from discreet.cli.spend import confirmed, deliver, interactive, spend
+from discreet.cli.spend import deliver, spend
 from discreet.cli.stops import stops
 from discreet.cli.suppose import SUPPOSED, Correlation, Effect, Like, NoiseSd, NTrue, RSquared, Times, supposed
 from discreet.errors import InvalidParameterError, PolicyError

@@ -273,6 +273,8 @@ METHODS = (
            "/ float(budget.epsilon or 1) / 1.1", "moments"),
     _short("decorrelated scores, their cubes", "methods.screening.decorrelated_scores:PreparedScores._scale",
            "self._moved / self", "self._moved * Fraction(10, 11) / self", "decorrelated"),
+    _short("a look at public columns", "methods.base.public_check:PublicLook.scale", "self.moved / self.epsilon",
+           "self.moved * Fraction(10, 11) / self.epsilon", "decorrelated"),
     _short("decorrelated scores, their choice", "methods.screening.decorrelated_scores:PreparedScores.__init__",
            "self._moved * GRID", "self._moved * GRID * Fraction(10, 11)", "decorrelated"),
     Fault("residuals that are not cut: decorrelated scores", "kernels.rows.decorrelated_scores:score_sums",

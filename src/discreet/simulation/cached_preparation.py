@@ -12,6 +12,7 @@ from discreet.kernels.subsets.problem import SubsetProblem
 from discreet.mechanisms.rng import Source
 from discreet.mechanisms.selection import noisy_min
 from discreet.methods.base.method import Outcome, Preparation, Progress
+from discreet.methods.base.public_check import LookedAt
 from discreet.methods.moments.noisy_moments import PreparedMoments
 from discreet.methods.screening.decorrelated_scores import PreparedScores
 from discreet.methods.screening.sis import PreparedScreening
@@ -116,6 +117,8 @@ def _inside(problem: SubsetProblem, masks: Masks) -> Floats:
 
 def cached_preparation(prepared: Preparation) -> Preparation:
     """Return a request that selects by the same law in less time, or itself where there is none."""
+    if isinstance(prepared, LookedAt):
+        return LookedAt(prepared.look, cached_preparation(prepared.used), cached_preparation(prepared.bought))
     if isinstance(prepared, PreparedMoments):
         return cached_moments(prepared)
     if isinstance(prepared, PreparedScreening | PreparedScores):

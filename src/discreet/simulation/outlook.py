@@ -12,6 +12,7 @@ import numpy as np
 from discreet.errors import DiscreetError
 from discreet.mechanisms.rng import Source
 from discreet.methods.base.method import Method
+from discreet.methods.registry import FAMILIES
 from discreet.release import FitRecord
 from discreet.simulation.drawn_tables import DrawnTables
 from discreet.simulation.fits import half_range
@@ -73,10 +74,15 @@ def selection_outlook(
     ]
 
 
-def fit_outlook(scenario: Scenario, method: Method, n_tables: int, until: float) -> FitOutlook | None:
-    """Return how wide the intervals of a request are; None where it gives no coefficients."""
+def fit_outlook(
+    scenario: Scenario, method: Method, epsilon: float, n_tables: int, until: float
+) -> tuple[FitOutlook | None, list[Expected]]:
+    """Return how wide the intervals of a request are, and how often it selects the right columns before it fits.
+
+    None where it gives no coefficients; no line where it selects nothing.
+    """
     prepared = method.prepare(scenario.draw_metadata, scenario.target, scenario.candidates)
-    tables, widths = DrawnTables(scenario), list[float]()
+    tables, widths, ratings = DrawnTables(scenario), list[float](), list[tuple[float, float, float]]()
     for number in range(n_tables):
         if number >= LEAST_TABLES and time.monotonic() >= until:
             break
@@ -84,15 +90,22 @@ def fit_outlook(scenario: Scenario, method: Method, n_tables: int, until: float)
         with suppress(DiscreetError):  # such as a table that cannot be divided
             outcome = prepared.run(tables.table(own_seed), Source.seeded(own_seed * 1009 + 500))
             widths += _half_widths(scenario, outcome.fit)
+            ratings.append(_rating(scenario, set(outcome.selected)))
+    selects = bool(ratings) and method.name not in FAMILIES
+    rows = [mean_rating(scenario, method.name, epsilon, np.array(ratings)[:, np.newaxis])] if selects else []
     if not widths:
-        return None
+        return None, rows
     between = [half for half in widths if math.isfinite(half)]
-    return FitOutlook(
-        float(np.median(between)) if between else None,
-        max(map(abs, scenario.effects.values()), default=0.0),
-        1.0 - len(between) / len(widths),
-        len(widths),
-    )
+    largest = max(map(abs, scenario.effects.values()), default=0.0)
+    width = float(np.median(between)) if between else None
+    return FitOutlook(width, largest, 1.0 - len(between) / len(widths), len(widths)), rows
+
+
+def _rating(scenario: Scenario, selected: set[str]) -> tuple[float, float, float]:
+    """Right, overlap; what is explained is not rated."""
+    union = len(scenario.truth | selected)
+    overlap = len(scenario.truth & selected) / union if union else 1.0
+    return float(selected == scenario.truth), overlap, math.nan
 
 
 def _half_widths(scenario: Scenario, fit: FitRecord | None) -> list[float]:

@@ -66,14 +66,15 @@ class SimulatedTable(FrameTable):
         progress: Progress | None = None,
         of_units: OfUnits | None = None,
     ) -> Integers:
-        of_target = isinstance(design, Design) and not design.candidates
-        if not of_target or not isinstance(work, FunctionType) or work.__closure__:  # it holds more than its code
-            return self._reduced(design, work, start)
+        if not isinstance(design, Design) or design.candidates:
+            return self._added_up(design, work, start)
+        if not isinstance(work, FunctionType) or work.__closure__:  # it holds more than its code
+            return self._added_up(design, work, start)
         key = ("reduced", work.__module__, work.__qualname__, *design_key(design))
-        total: Integers = self.cached(key, lambda: self._reduced(design, work, np.zeros_like(start)))
+        total: Integers = self.cached(key, lambda: self._added_up(design, work, np.zeros_like(start)))
         return start + total
 
-    def _reduced(self, design: RowMap, work: Callable[[Cells], Integers], start: Integers) -> Integers:
+    def _added_up(self, design: RowMap, work: Callable[[Cells], Integers], start: Integers) -> Integers:
         total = start.copy()
         for cells in self._encoded(design):  # one thread: on tables of a plan's size others cost more than they save
             total += self._repeats * work(cells)

@@ -39,10 +39,10 @@ if TYPE_CHECKING:
     from discreet.workflow.expectation import Question as Question
     from discreet.workflow.expectation_figures import expect as expect
     from discreet.workflow.expectation_figures import refined as refined
+    from discreet.workflow.expectation_parts import expected_parts as expected_parts
+    from discreet.workflow.expectation_parts import parts_record as parts_record
     from discreet.workflow.expectation_report import accuracy_picture as accuracy_picture
     from discreet.workflow.expectation_report import expectation_page as expectation_page
-    from discreet.workflow.expected_parts import expected_parts as expected_parts
-    from discreet.workflow.expected_parts import parts_record as parts_record
     from discreet.workflow.hybrid import check_weighted as check_weighted
     from discreet.workflow.hybrid import expected_errors as expected_errors
     from discreet.workflow.hybrid import open_public as open_public
@@ -133,8 +133,8 @@ _HOMES = {
     "outlook": "discreet.workflow.request_outlook",
     "open_public": "discreet.workflow.hybrid",
     "open_table": "discreet.data.sources",
-    "expected_parts": "discreet.workflow.expected_parts",
-    "parts_record": "discreet.workflow.expected_parts",
+    "expected_parts": "discreet.workflow.expectation_parts",
+    "parts_record": "discreet.workflow.expectation_parts",
     "parts_of": "discreet.workflow.paid_parts",
     "pay_as_you_go": "discreet.workflow.paid_parts",
     "PartsRequest": "discreet.workflow.paid_request",

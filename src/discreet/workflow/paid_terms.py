@@ -136,16 +136,8 @@ class Terms:
     ) -> Fraction | None:
         """Return the rho, or the epsilon, of the next part; None where the ceiling is reached.
 
-        Parameters
-        ----------
-        costs : sequence of Cost
-            Of the parts below the ceiling.
-        buys_level : bool
-            Whether the first part estimates the level of the target, too.
-        factor : Fraction, optional
-            How many times as precise the noise is to become, told from releases; None takes what is left.
-        precision : Fraction, optional
-            Of all parts' noise: the sum of their rho, or of their squared epsilons; default that of `costs`.
+        The first part's is fixed. Later ones make noise `factor` times as precise, or take what is left; `precision` is
+        that of all parts: the sum of their rho or of their squared epsilons, by default that of `costs`.
         """
         spent = sum((cost.rho if self.is_concentrated else cost.epsilon for cost in costs), Fraction(0))
         left = self.ceiling - spent

@@ -73,44 +73,10 @@ def outlook(
     n_tables: int = 16,
     most_cells: int = 1 << 18,
 ) -> Outlook:
-    """Simulate one request on few tables, from public facts alone.
+    """Simulate one request on few tables, from public facts alone; a request that is refused raises.
 
-    Parameters
-    ----------
-    metadata : Metadata
-        What is public about the table.
-    method : str
-        Its name on the command line.
-    parameters : mapping
-        Of the method, epsilon in nats among them.
-    target : str
-        The response.
-    candidates : sequence of str, optional
-        Columns that may be selected or are fitted; default all that are listed.
-    epsilons : sequence of float
-        Further ones to simulate a selection at, in nats.
-    supposed : mapping, optional
-        Fields of `discreet.simulation.supposition.Supposition`, by name.
-    n_rows : int, optional
-        Default that of the metadata, or of the request's guess ``n0``.
-    n_tables : int
-        To draw.
-    most_cells : int
-        Rows times columns of a drawn table; of a larger one fewer rows are drawn.
-
-    Returns
-    -------
-    Outlook
-        The figures, or why there are none.
-
-    Raises
-    ------
-    DiscreetError
-        When the request itself is refused.
-
-    Notes
-    -----
-    Cost: at most `n_tables` tables of `most_cells` cells, and one request for each of them and each epsilon.
+    `epsilons` are further ones at which a selection is simulated. Of a table of more than `most_cells` cells fewer rows
+    are drawn. Cost: at most `n_tables` tables, and one request for each of them and each epsilon.
     """
     if method not in SIMULATED:
         return Outlook(refused=f"The accuracy of {method} is not simulated here. The cost and the noise are exact.")
@@ -167,17 +133,17 @@ def _simulated(
         }
     }
     start = time.monotonic()
-    if request.name not in FITTED:
+    if request.name in CHOOSING:
         question = (scenario, request.name, fields)
         rows = selection_outlook(*question, (epsilon,), n_tables, start + OWN_S)
         others = [other for other in sorted(set(map(float, epsilons))) if other != epsilon]
         if others and time.monotonic() < start + OWN_S:
             rows += selection_outlook(*question, others, n_tables, start + CURVE_S, least=0)
-        figures["rows"] = tuple(asdict(row) for row in sorted(rows, key=lambda row: row.epsilon))
-    if request.name not in CHOOSING:
+    else:
         try:
-            fit = fit_outlook(scenario, request, n_tables, start + CURVE_S)
+            fit, rows = fit_outlook(scenario, request, epsilon, n_tables, start + CURVE_S)
         except DiscreetError as error:
             return {**figures, "refused": str(error)}
         figures["fit"] = None if fit is None else asdict(fit)
+    figures["rows"] = tuple(asdict(row) for row in sorted(rows, key=lambda row: row.epsilon))
     return figures

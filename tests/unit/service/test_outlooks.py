@@ -178,3 +178,17 @@ def test_supposed_numbers_are_checked():
     assert "n_true" in told.refused
     with pytest.raises(InvalidParameterError):
         workflow.outlook(metadata, "sis", {"epsilon": -1.0}, "y", None)
+
+
+@pytest.mark.slow
+def test_a_plan_of_two_steps_tells_of_both():
+    """What it selects and how wide the intervals are, of the same tables."""
+    metadata = workflow.Metadata.from_value(METADATA | {"n_rows": 20_000})
+    parameters = {"epsilon": 4.0, "delta": 1e-6}
+    told = workflow.outlook(metadata, "run", parameters, "y", None, n_tables=4)
+    assert [row["epsilon"] for row in told.rows] == [4.0]
+    assert told.rows[0]["right"] >= 0.5
+    assert 0.0 < told.fit["half_width"] < told.fit["effect"]
+    alone = workflow.outlook(metadata, "linear", parameters, "y", None, n_tables=4)
+    assert alone.rows == ()
+    assert alone.fit["n_coefficients"] % 3 == 0

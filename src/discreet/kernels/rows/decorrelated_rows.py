@@ -10,11 +10,11 @@ from discreet.kernels.rows.decorrelated_scores import (
     Scoring,
     Target,
     column_sums,
-    pair_sums,
     residual_sum,
     saturated,
     score_sums,
     target_sums,
+    turned_sums,
 )
 from discreet.typing import Bools, Cells, Integers
 
@@ -96,6 +96,7 @@ class SaturatedRows:
         """Return the sums of `score_sums`."""
         return score_sums(self.columns(cells), cells[:, -1].astype(np.int64), target, scoring)
 
-    def pairs_turned(self, cells: Cells, turned: Integers, constants: Integers) -> Integers:
-        """Return the sums of `pair_sums`."""
-        return pair_sums(self.columns(cells), turned, constants)
+    def turned(self, cells: Cells, turned: Integers, constants: Integers) -> Integers:
+        """Return the number of rows, then the sums of `turned_sums`."""
+        sums = turned_sums(self.columns(cells), turned, constants)
+        return np.concatenate([[len(cells) * GRID**2], sums])

@@ -118,15 +118,14 @@ def score_sums(columns: Integers, response: Integers, target: Target, scoring: S
     return sums
 
 
-def pair_sums(columns: Integers, turned: Integers, constants: Integers) -> Integers:
-    """Return the sums of products of each two of the turned columns, cut, in units of 1 / 32767^2.
+def turned_sums(columns: Integers, turned: Integers, constants: Integers) -> Integers:
+    """Return the sums of the turned columns, cut, and of products of each two, in units of 1 / 32767^2.
 
-    Shapes: columns (n, p), turned (p, p) in units of 2^-14, constants (p,); returns (p (p - 1) / 2,).
+    Shapes: columns (n, p), turned (p, p) in units of 2^-14, constants (p,); returns (p + p (p - 1) / 2,).
     """
     whitened = np.clip(columns @ turned.T + constants >> BITS, -MOST_CUT, MOST_CUT)
     first, second = np.triu_indices(len(turned), 1)
-    sums: Integers = (whitened.T @ whitened)[first, second]
-    return sums
+    return np.concatenate([whitened.sum(axis=0) * GRID, (whitened.T @ whitened)[first, second]])
 
 
 def _cut(residuals: Integers, target: Target) -> Integers:

@@ -8,6 +8,7 @@ import math
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import ndtri
 
 from discreet.kernels.moments.moments import GRID
 from discreet.kernels.rows.decorrelated_scores import BITS, MOST, Fit, Scoring
@@ -66,14 +67,20 @@ PRODUCT_TAILS = 1.5
 SAMPLING = 0.8
 """Variance, a row, of a saturated column times the cut target."""
 
-CHECKED = 2.0
+CHECKED = 0.8
 """Standard deviations at which columns are cut for a look at whether they are as public records say."""
 
-BENT = 0.02
-"""What a cut leaves of the mean product of columns that are not correlated but not independent."""
+SQUARE_OF_CHECKED = 0.5
+"""Variance of a product of two columns that are cut there."""
 
-NOISE_TAILS = 3.0
-"""Twice, and more for the tails of cube noise, whose numbers are large together: variance of a sum of squares."""
+MEANS_COUNT = 3
+"""A column's sum counts this many times less than a product's: the means of cut columns are known less well."""
+
+SELDOM = 0.4
+"""Chance that one of the sums is larger than chance makes it, two-sided."""
+
+BENT = 0.03
+"""What a cut leaves of the mean product of columns that are not correlated but not independent."""
 
 
 MOST_CENTER = 0.9
@@ -311,16 +318,22 @@ def whitening(columns: Columns) -> tuple[Integers, Integers]:
     return _whole(weights), _whole(-(weights @ columns.means)) * GRID
 
 
-def contradiction(averages: Floats, noise: float, n_rows: float, n_records: float) -> float:
-    """Return how far averages of products of whitened columns lie from zero together, in standard deviations.
+def largest_difference(sums: Integers, p: int) -> int:
+    """Return the largest of the sums of `turned_sums` as it is the same for all: those of columns count a third.
 
-    Above 3 they are not as was known. `noise` is the variance of the noise of each.
-    Shapes: averages (d,).
+    It moves by no more than one of the sums does.
     """
-    # A cut column has a variance of at most 1 / CHECKED^2; of products of skewed ones, and of means, a little is left.
-    each = noise + (1.0 / n_rows + 1.0 / n_records) / CHECKED**4 + BENT**2
-    d = len(averages)
-    return float((averages @ averages - d * each) / (each * math.sqrt(NOISE_TAILS * d)))
+    of_columns, of_pairs = np.abs(sums[:p]) // MEANS_COUNT, np.abs(sums[p:])
+    return int(max(of_columns.max(), of_pairs.max(initial=0)))
+
+
+def most_difference(columns: Columns, n_rows: float) -> float:
+    """Return how large that may be, in rows, if the columns are as public records say."""
+    p = len(columns.sds)
+    bent = np.sort(np.abs(_skewness(columns, CHECKED)))
+    tolerance = BENT + max(float(bent[-2:].prod()) if p > 1 else 0.0, float(bent[-1]) / MEANS_COUNT)
+    by_chance = math.sqrt(SQUARE_OF_CHECKED * n_rows * (1.0 + n_rows / columns.n_records))
+    return tolerance * n_rows - float(ndtri(SELDOM / (p * (p + 1)))) * by_chance
 
 
 def _skewness(columns: Columns, cut: float) -> Floats:

@@ -29,14 +29,12 @@ from discreet.kernels.sufficient_statistics.decorrelation import (
     Columns,
     Pilot,
     columns_of,
-    contradiction,
     corrected,
     decorrelation,
     fit_of,
     pilot,
     public_columns,
     shrunk_means,
-    whitening,
 )
 from discreet.mechanisms.additive import check_scale, discrete_laplace
 from discreet.mechanisms.cube import check_cube, cube_noise, cube_variance
@@ -45,6 +43,7 @@ from discreet.mechanisms.rng import Source
 from discreet.methods.base.known_columns import KnownColumns
 from discreet.methods.base.method import Method, Outcome, Preparation, Progress
 from discreet.methods.base.part import Part
+from discreet.methods.base.public_check import NAME, LookedAt, PublicLook, share_of_look
 from discreet.methods.base.request_facts import not_protected, rows_progress
 from discreet.methods.base.request_facts import public_columns as columns_record
 from discreet.methods.screening.decorrelated_columns import entering_together, saturated_rows, stated_centers
@@ -77,9 +76,6 @@ MOST_SCORE = 2**61
 ENOUGH_FOR_PILOT = 0.6
 """Of the information, where the columns' moments are public: with less a pilot costs more than it tells."""
 
-ENOUGH_FOR_CHECK = 2.0
-"""The same: with less a look at whether rows go with the public moments sees nothing."""
-
 HALF = Fraction(1, 2)
 
 
@@ -93,7 +89,7 @@ class DecorrelatedScreening(DecorrelatedParameters, Method):
 
     name: ClassVar[str] = "decorrelated"
 
-    def prepare(self, metadata: Metadata, target: str, candidates: Sequence[str] | None = None) -> "PreparedScores":
+    def prepare(self, metadata: Metadata, target: str, candidates: Sequence[str] | None = None) -> Preparation:
         """Check the request and calibrate its noise, from public facts alone.
 
         Parameters
@@ -107,7 +103,7 @@ class DecorrelatedScreening(DecorrelatedParameters, Method):
 
         Returns
         -------
-        PreparedScores
+        Preparation
             The cost, the noise, and a `run`.
 
         Raises
@@ -139,7 +135,19 @@ class DecorrelatedScreening(DecorrelatedParameters, Method):
                 "x_center must not be given with public_moments, which have the columns' means. Leave one out."
             )
         middle, half = half_width(cast("NumericColumn", metadata.declared(target)))
-        return PreparedScores(self, replace(design, center=middle, bound=half), units)
+        whole = replace(design, center=middle, bound=half)
+        if self.public_moments is None:
+            return PreparedScores(self, whole, units)
+        used = PreparedScores(self, whole, units)
+        share = share_of_look(used.information)
+        if (self.shares or {}).get(NAME) is not None:
+            share = exact((self.shares or {})[NAME], f"shares[{NAME!r}]")
+        epsilon = exact_epsilon(self.epsilon)
+        rest = epsilon - epsilon * share
+        used, bought = (PreparedScores(self, whole, units, rest, is_public) for is_public in (True, False))
+        look = PublicLook(whole, used.rows, used.public_columns, epsilon * share)
+        _check_shares(self, (*used.budget, *bought.budget, NAME))
+        return LookedAt(look, used, bought)
 
 
 class PreparedScores(Preparation):
@@ -153,18 +161,30 @@ class PreparedScores(Preparation):
         The row map, the target around the middle of its bounds.
     units : Units
         Which candidates enter together.
+    epsilon : Fraction, optional
+        Of the parts; default that of the request.
+    is_public : bool
+        Whether public moments are used, where there are such.
     """
 
     columns: Sequence[str]
 
-    def __init__(self, method: DecorrelatedScreening, design: Design, units: Units) -> None:
+    def __init__(
+        self,
+        method: DecorrelatedScreening,
+        design: Design,
+        units: Units,
+        epsilon: Fraction | None = None,
+        is_public: bool = True,
+    ) -> None:
         self.method, self.design, self.units, self.metadata = method, design, units, design.metadata
         self.columns, self.target, self.candidates = design.columns, design.target, design.candidates
-        self.known = None if method.public_moments is None else KnownColumns.of(method.public_moments, design)
+        stated_moments = method.public_moments if is_public else None
+        self.known = None if stated_moments is None else KnownColumns.of(stated_moments, design)
         rows, self.entering = saturated_rows(design, units, self._saturation, has_products=self.known is None)
         self.rows = replace(rows, centers=stated_centers(method.x_center, design, rows))
         self.width = self.rows.width
-        self.budget = _budget(method, self._default_shares)
+        self.budget = _budget(method, self._default_shares, epsilon)
         self.choice = AboveThreshold(
             self.entering,
             self.budget["screening"],
@@ -201,7 +221,7 @@ class PreparedScores(Preparation):
             return self.method.saturation
         if self.known is not None:
             return 1.0
-        return _between(SATURATIONS, self._information(self._n_guess) ** 0.4)
+        return _between(SATURATIONS, self.information**0.4)
 
     @property
     def _has_centers(self) -> bool:
@@ -221,13 +241,16 @@ class PreparedScores(Preparation):
         """Shares of the parts before the choice, of those that there are."""
         shares = DECORRELATION_SHARES
         if self.known is not None:
-            shares = PUBLIC_SHARES if self._information(self._n_guess) >= ENOUGH_FOR_PILOT else FEW_SHARES
+            shares = PUBLIC_SHARES if self.information >= ENOUGH_FOR_PILOT else FEW_SHARES
         absent = set() if self.method.y_center == "private" else {"y_median"}
-        can_see = self.width > 1 and self._information(self._n_guess) >= ENOUGH_FOR_CHECK
-        absent |= set() if can_see else {"public_check"}
         absent |= set() if self.method.x_center == "private" and self._has_centers else {"x_center"}
         absent |= {"gram"} if self.known is not None and not self._buys_count else set()
         return {name: share for name, share in shares.items() if name not in absent}
+
+    @property
+    def information(self) -> float:
+        """Public guess of thousands of rows that are replaced one by one, times epsilon."""
+        return self._information(self._n_guess)
 
     def _information(self, n_rows: float) -> float:
         return n_rows * self.method.epsilon * 2.0 / self._moved / ENOUGH
@@ -252,7 +275,6 @@ class PreparedScores(Preparation):
             "y_scale": lambda: self._rank_part("y_scale", len(DISTANCES)),
             "gram": lambda: self._cube_part("gram", self._n_products),
             "pilot": lambda: self._cube_part("pilot", self.width + 1),
-            "public_check": lambda: self._cube_part("public_check", self.width * (self.width - 1) // 2),
             "y_shift": self._shift_part,
         }
         return {name: make() for name, make in makers.items() if name in self.budget}
@@ -344,7 +366,6 @@ class PreparedScores(Preparation):
         distance = self._distance(table, rng, steps, center) if "y_scale" in self.parts else 2
         target = Target(center, max(distance // 2, 1))
         n_rows, columns, first = self._first_look(table, rng, steps, rows, target)
-        self._check_public(table, rng, steps, columns, n_rows)
         residuals = partial(rows.residuals, target=target, fit=fit_of(columns, first, distance))
         first = self._residual_mean(table, rng, steps, residuals, first, n_rows)
         cut = _between(CUTS, self._information(n_rows) ** 0.8)
@@ -416,7 +437,7 @@ class PreparedScores(Preparation):
         first, _ = self.rows.pairs
         start = np.zeros(1 + self.width + len(first) + self.width + 1, dtype=np.int64)
         if not self.parts.keys() & {"gram", "pilot"}:
-            return float(self.metadata.n_rows or 1), self._public_columns, Pilot.none(self.width)
+            return float(self.metadata.n_rows or 1), self.public_columns, Pilot.none(self.width)
         sums = table.map_reduce(self.design, partial(rows.first_sums, target=target), start)
         n_rows, columns = self._columns(sums, rng, steps)
         if "pilot" not in self.parts:
@@ -430,7 +451,7 @@ class PreparedScores(Preparation):
     def _columns(self, sums: Integers, rng: Source, steps: list[StepRecord]) -> tuple[float, Columns]:
         """Return the number of rows and the columns' moments, as far as they are not public from noisy sums."""
         if "gram" not in self.parts:
-            return float(self.metadata.n_rows or 1), self._public_columns
+            return float(self.metadata.n_rows or 1), self.public_columns
         first, second = self.rows.pairs
         at = 0 if self._buys_count else 1
         noisy = cube_noise(sums[at : at + self._n_products].tolist(), self._scale("gram") * GRID**2, rng)
@@ -438,7 +459,7 @@ class PreparedScores(Preparation):
         spread = math.sqrt(cube_variance(self._n_products, self._scale("gram")))
         n_rows = max(noisy[0] / GRID**2, spread) if self._buys_count else float(self.metadata.n_rows or 1)
         if self.known is not None:
-            return n_rows, self._public_columns
+            return n_rows, self.public_columns
         averages = np.array(noisy[len(noisy) - self.width - len(first) :], dtype=np.float64) / GRID**2 / n_rows
         moments = np.eye(self.width)
         moments[first, second] = moments[second, first] = averages[self.width :]
@@ -446,7 +467,7 @@ class PreparedScores(Preparation):
         return n_rows, columns_of(averages[: self.width], moments, variance, self.rows.is_two_valued)
 
     @property
-    def _public_columns(self) -> Columns:
+    def public_columns(self) -> Columns:
         """The columns' moments where they are public; levels of a category are 1 or -1 here."""
         known = cast("KnownColumns", self.known)
         used = self.rows.is_read
@@ -455,20 +476,6 @@ class PreparedScores(Preparation):
         covariance = known.covariance[np.ix_(used, used)] * np.outer(scale, scale)
         n_records = math.inf if known.n_records is None else float(known.n_records)
         return public_columns(means, covariance, known.skewness[used], n_records, self.rows.is_two_valued)
-
-    def _check_public(
-        self, table: Table, rng: Source, steps: list[StepRecord], columns: Columns, n_rows: float
-    ) -> None:
-        """Tell how far the rows' correlations lie from the public ones, in standard deviations."""
-        if "public_check" not in self.parts:
-            return
-        turned, constants = whitening(columns)
-        n_pairs, scale = self.width * (self.width - 1) // 2, self._scale("public_check")
-        work = partial(self.rows.pairs_turned, turned=turned, constants=constants)
-        sums = table.map_reduce(self.design, work, np.zeros(n_pairs, dtype=np.int64))
-        averages = np.array(cube_noise(sums.tolist(), scale * GRID**2, rng), dtype=np.float64) / GRID**2 / n_rows
-        far = contradiction(averages, cube_variance(n_pairs, scale) / n_rows**2, n_rows, columns.n_records)
-        steps.append(self.parts["public_check"].record(round(far, 2)))
 
     def _residual_mean(
         self,
@@ -499,17 +506,24 @@ def _between(ends: tuple[float, float], factor: float) -> float:
     return min(max(low * factor, low), high)
 
 
-def _budget(method: DecorrelatedScreening, defaults: dict[str, float]) -> dict[str, Fraction]:
-    """Return the epsilon of each part; they add up to that of the request, exactly."""
-    epsilon = exact_epsilon(method.epsilon)
-    stated = method.shares or {}
-    unknown = [name for name in stated if name not in defaults]
+def _check_shares(method: DecorrelatedScreening, names: Sequence[str]) -> None:
+    """Refuse a share of a part that there is not."""
+    unknown = [name for name in method.shares or {} if name not in names]
     if unknown:
         why = {
             "y_median": "y_center is public",
-            "x_center": "x_center is public, or public_moments are given",
-        }.get(unknown[0], "public_moments are given and rows are few")
+            "x_center": "x_center is public",
+            NAME: "there are no public_moments",
+        }.get(unknown[0], "there is no such part")
         raise InvalidParameterError(f"shares must not have {unknown[0]} where {why}. Leave it out.")
+
+
+def _budget(method: DecorrelatedScreening, defaults: dict[str, float], whole: Fraction | None) -> dict[str, Fraction]:
+    """Return the epsilon of each part; they add up to that of the request, or what is left of it, exactly."""
+    epsilon = exact_epsilon(method.epsilon) if whole is None else whole
+    stated = method.shares or {}
+    if method.public_moments is None:
+        _check_shares(method, tuple(defaults))
     shares = {name: exact(stated.get(name, share), f"shares[{name!r}]") for name, share in defaults.items()}
     budget = {name: epsilon * share for name, share in shares.items()}
     rest = epsilon - sum(budget.values(), Fraction(0))

@@ -1,5 +1,7 @@
 """Decorrelated scores: what they find, what they promise, and what they refuse."""
 
+from fractions import Fraction
+
 import duckdb
 import numpy as np
 import pyarrow as pa
@@ -306,18 +308,35 @@ def test_public_columns_do_with_fewer_rows():
     assert found[False] <= 4
 
 
-@pytest.mark.parametrize(("correlation", "is_flagged"), [(0.7, False), (0.0, True)])
-def test_a_public_table_of_other_people_is_found_out(correlation, is_flagged):
-    """With many rows the release says whether they go with the public table."""
-    flagged = 0
+@pytest.mark.parametrize(("correlation", "is_used"), [(0.7, True), (0.0, False)])
+def test_a_public_table_of_other_people_is_not_used(correlation, is_used):
+    """The rows are looked at first; the release says what came out, and moments are bought where these are wrong."""
+    right = used = 0
     for seed in range(LOOKED_AT):
         rng = np.random.default_rng(seed)  # noqa: TID251 - simulated data, not noise
         known, cells = public_of(rng, 1000, correlation), _chained(rng, 4000, 0.7)
         cells["y"] = np.clip(10 + 8 * cells["v"] + 2 * rng.standard_normal(4000), 0, 20)
-        prepared = method_of("decorrelated", epsilon=4.0, public_moments=known).prepare(metadata_of(CHAINED, 4000), "y")
-        steps = prepared.run(dc.open_table(pa.table(cells), metadata_of(CHAINED, 4000)), Source.seeded(seed)).steps
-        flagged += next(step.value for step in steps if step.name == "public_check") > 3.0
-    assert flagged == LOOKED_AT if is_flagged else flagged <= 1
+        prepared = method_of("decorrelated", epsilon=2.0, public_moments=known).prepare(metadata_of(CHAINED, 4000), "y")
+        outcome = prepared.run(dc.open_table(pa.table(cells), metadata_of(CHAINED, 4000)), Source.seeded(seed))
+        right += outcome.selected == ("v",)
+        assert (outcome.steps[0].value <= 1.0) == ("gram" not in [step.name for step in outcome.steps])
+        used += outcome.steps[0].value <= 1.0
+    assert used >= LOOKED_AT - 1 if is_used else used == 0
+    assert right >= LOOKED_AT - 2
+
+
+def test_a_look_takes_what_is_asked_of_epsilon_and_either_way_the_rest():
+    """Exactly; a share of a part of either way is one of what is left."""
+    rng = np.random.default_rng(7)  # noqa: TID251 - simulated data, not noise
+    method = method_of(
+        "decorrelated", public_moments=public_of(rng, 100, 0.3), shares={"public_check": 0.1, "gram": 0.2}
+    )
+    prepared = method.prepare(metadata_of(CHAINED, 500), "y")
+    assert prepared.look.epsilon == Fraction(1, 10)
+    assert {sum(path.budget.values()) for path in (prepared.used, prepared.bought)} == {Fraction(9, 10)}
+    assert prepared.bought.budget["gram"] == Fraction(9, 50)
+    with pytest.raises(InvalidParameterError, match="must not have public_check where there are no public_moments"):
+        method_of("decorrelated", shares={"public_check": 0.1}).prepare(metadata_of(CHAINED, 500), "y")
 
 
 def test_public_columns_and_saturation_exclude_each_other():

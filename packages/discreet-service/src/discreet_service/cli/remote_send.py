@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.console import Console
 
-from discreet.cli.console import as_json, number, result, say
+from discreet.cli.console import as_json, confirmed, interactive, number, result, say
 from discreet.cli.dry_run_text import cost, show_dry_run
 from discreet.cli.options import How
 from discreet.cli.request_options import Asked
-from discreet.cli.spend import confirmed, deliver, interactive
+from discreet.cli.spend import deliver
 from discreet.errors import InvalidParameterError, ServiceError, WaitingError
 from discreet.files import writable
 

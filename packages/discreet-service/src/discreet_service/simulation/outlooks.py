@@ -18,7 +18,7 @@ from discreet_service.simulation import child, quick
 from discreet_service.simulation.run import ONE_THREAD, ResourceLimits
 from discreet_service.simulation.turns import Turns
 
-CPU_S, CLOCK_S = 4, 8
+CPU_S, CLOCK_S = 3, 3
 """The most that one outlook may take: it draws no further table after 1.4 seconds, and this ends one that is stuck."""
 MOST_WAITING, MOST_WAITING_EACH = 16, 2
 _START_S = 30.0
