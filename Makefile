@@ -19,7 +19,7 @@ FAST := not (browser or database or spark or processes or statistics or slow)
 unexport PYTHONDONTWRITEBYTECODE
 AS_ROOT := $(if $(filter 0,$(shell id -u)),env,sudo)
 
-.PHONY: demo check test fast test-long programs lint docs bench house load coverage study audit dist help clean r-check r-coverage
+.PHONY: demo check test fast test-long programs lint docs bench house load coverage study audit dist service help clean r-check r-coverage
 
 help:
 	@echo "make demo   the main job on a real table"
@@ -34,6 +34,7 @@ help:
 	@echo "make load   the service under many clients, on SQLite and PostgreSQL"
 	@echo "make coverage  how often the intervals of regressions hold the truth, hours; SEED=7 for 20 other cells"
 	@echo "make study  accuracy by simulation, hours"
+	@echo "make service  the service in containers, with PostgreSQL; COMPOSE='docker compose' for Docker"
 	@echo "make dist   sdists, wheels, list of parts and digests of what would be published, checked"
 	@echo "make r-check  R CMD check of the R package, its vignette built"
 	@echo "make r-coverage  which lines of the R package its tests run"
@@ -97,6 +98,12 @@ audit: $(VENV)/wheel $(AUDIT)/tools
 dist: audit
 	rm -f dist/*.whl dist/*.tar.gz
 	$(BIN)/python published.py dist
+
+# The containers install the wheels that are built here, by the steps of the how-to for a bare machine.
+COMPOSE ?= podman compose
+service: $(VENV)/wheel
+	$(COMPOSE) --file packages/discreet-service/container/compose.yaml up --build
+
 # Against the wheel's command. A warning is an error. The vignette is run where the package is built, and not again.
 r-check: $(VENV)/discreet
 	rm -rf build/r && mkdir -p build/r

@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.table import Table
 from sklearn.linear_model import lars_path_gram
 
-from benchmarks import beside, nearest, top_k, wide
+from benchmarks import beside, nearest, top_k, waiting, wide
 from benchmarks.lazy import lazy_search
 from benchmarks.subsets import every_subset
 from benchmarks.tables import FREMTPL_METADATA, SHARED
@@ -174,5 +174,5 @@ def command(arguments: list[str]) -> None:
 
 if __name__ == "__main__":
     questions = (select, moments, all_subsets, every_subset, lazy_search, selection, top_k_search, screening)
-    for question in (*questions, nearest_points, beside.main):
+    for question in (*questions, nearest_points, beside.main, waiting.main):
         question()

@@ -291,7 +291,7 @@ SERVICE = (
     ),
     Defence(
         "no text of an error in a failure",
-        "discreet_service/worker/job.py",
+        "discreet_service/worker/delivery.py",
         'lines.append(f"{_kind_of(cause)}: ',
         'lines.append(f"{cause!r}: ',
         ("acceptance/test_service_canary.py::test_nothing_of_a_cell_leaves_with_an_error",),
@@ -305,7 +305,7 @@ SERVICE = (
     ),
     Defence(
         "outcome at the end of its slot",
-        "discreet_service/worker/job.py",
+        "discreet_service/worker/delivery.py",
         "time.sleep(left_s)",
         "pass",
         ("unit/service/test_slot_end.py::test_an_outcome_waits_for_the_end_of_its_slot",),

@@ -48,7 +48,8 @@ def table(caption: str, head: Sequence[str], rows: Sequence[Sequence[str]], nume
     """Return a table with a head; `numeric` columns are aligned to the right."""
     marks = [Markup(' class="number"') if place in numeric else Markup("") for place in range(len(head))]
     names = [
-        Markup('<th scope="col"{}>{}</th>').format(mark, shown(name)) for name, mark in zip(head, marks, strict=True)
+        Markup('<th scope="col"{}>{}</th>').format(mark, shown(name)) if name else Markup("<td></td>")
+        for name, mark in zip(head, marks, strict=True)
     ]
     lines = [
         [Markup("<td{}>{}</td>").format(mark, shown(cell)) for cell, mark in zip(row, marks, strict=True)]

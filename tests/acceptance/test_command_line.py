@@ -34,6 +34,7 @@ COMMANDS = [
     ["selftest"],
     ["metadata", "new"],
     ["metadata", "check"],
+    ["metadata", "schema"],
     ["metadata", "convert"],
     ["budget", "grant"],
     ["budget", "allot"],

@@ -74,7 +74,7 @@ NOTHING_RUNS = {
     "docs/how-to/test-the-guarantee.md": "takes a minute; tests/contracts/test_selftest.py runs it in parts",
     "docs/tutorials/quickstart-service.md": SERVICE,
     "docs/reference/metadata.md": "its Python shows one call",
-    "docs/reference/python.md": "generated from docstrings, whose examples run as doctests",
+    "docs/reference/python/without-privacy.md": "generated from docstrings, whose examples run as doctests",
 }
 """Pages with examples of which none runs."""
 

@@ -175,6 +175,22 @@ def test_moments_are_bought_in_parts_below_a_ceiling(granted):
     assert "leave out --epsilon" in granted.run(*ask, "--epsilon", "1").refused(2)
 
 
+def test_moments_are_bought_until_an_interval_is_narrow(granted):
+    """A width that is surely had stops after one part, the rest goes back; a name must be a candidate's."""
+    width = {"until_width": 1e6, "at_most": 1, "delta": 1e-4, "out": "parts.json"}
+    ask = granted.words(epsilon=None, method="moments", **width)
+    assert "is so wide" not in granted.run(*ask).out
+    bought = Release.read("parts.json").pooled
+    assert (bought.of, bought.until, bought.width, bought.reached, len(bought.parts)) == ("width", None, 1e6, True, 1)
+    assert 0 < bought.parts[0].width <= 1e6
+    assert float(granted.spent()) == pytest.approx(bought.epsilon_spent)
+    assert "the widest interval, of probability 95%, is" in " ".join(granted.run("report", "parts.json").out.split())
+    assert granted.run("budget", "verify", "parts.json", "--ledger", granted.ledger).code == 0
+    named = granted.run(*ask, "--until-coefficient", "age", "--from", "parts.json")
+    assert "the interval of age, of probability 95%, is" in " ".join(named.out.split())
+    assert "must be of a candidate" in granted.run(*ask, "--until-coefficient", "nobody").refused(2)
+
+
 def test_a_release_shows_what_it_was_charged_in_rho(place):
     """Under zcdp the release holds its own rho, that of the account, and the delta at which the cap converts."""
     place.run(

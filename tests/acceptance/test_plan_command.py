@@ -547,6 +547,22 @@ def test_private_number_of_rows(place):
     assert plan(place, *FAST, metadata=other, n_rows="300", epsilon="1").code == 0
 
 
+def test_parts_below_a_ceiling_are_simulated(place):
+    """What is spent is never above the ceiling; an easy aim stops early, an absurd one never."""
+    words = ("--tables", 4, "--candidates", "age,income", "--at-most", 4, "--json", "--quiet")
+    (easy,) = figures(plan(place, *words, until=0.51))["scenarios"]
+    (never,) = figures(plan(place, *words, until_width=1e-9))["scenarios"]
+    assert easy["n_tables"] == 4
+    assert easy["mean"] <= easy["worst"] <= 4
+    assert easy["mean"] < never["mean"]
+    assert never["reached"] == 0
+    assert 3.99 < never["median"] <= never["worst"] <= 4
+    assert [row["epsilon"] for row in never["fixed"]] == [4 / 2**power for power in (5, 4, 3, 2, 1, 0)]
+    assert "worst" in plan(place, *words[:6], until=0.6).out
+    for wrong in (("--until", 0.9), ("--at-most", 1), ("--until", 0.9, "--until-width", 1, "--at-most", 1)):
+        assert "--until-width, and --at-most" in plan(place, *wrong).refused(2)
+
+
 def test_output_spares_the_metadata(place):
     """The figures do not replace the metadata."""
     Path("people.csv").write_text(place.metadata.read_text())

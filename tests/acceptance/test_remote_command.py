@@ -15,7 +15,14 @@ import pytest
 import yaml
 
 import discreet as dc
-from discreet.errors import ComputationFailedError, ForbiddenError, PolicyError, ServiceError, WaitingError
+from discreet.errors import (
+    ComputationFailedError,
+    ForbiddenError,
+    InvalidParameterError,
+    PolicyError,
+    ServiceError,
+    WaitingError,
+)
 from discreet.methods.subset_selection.pcls import PenalizedLeastSquares
 from discreet_service.app import create_app
 from discreet_service.context import Context
@@ -24,7 +31,7 @@ from tests.acceptance.conftest import Done, Place
 from tests.office import METADATA, furnish, settings_of, write_table
 from tests.serving import serving
 
-SELECT = ("select", "toy", "--target", "y", "--epsilon")
+SELECT = ("select", "toy", "--purpose", "to learn", "--target", "y", "--epsilon")
 
 
 class Office:
@@ -153,7 +160,7 @@ def test_a_price_and_a_plan(office):
 @pytest.mark.processes
 def test_ask_approve_read(office):
     """Ask and leave, approve what was read, come back for the release; the same question again is free."""
-    done = office.run("ann", *SELECT, 0.3, "--no-wait", "--purpose", "to learn", "--out", "r.json")
+    done = office.run("ann", *SELECT, 0.3, "--no-wait", "--out", "r.json")
     assert done.code == 7
     id_ = done.out.strip()
     assert f"discreet remote release {id_} --out r.json" in done.err
@@ -195,7 +202,7 @@ def test_a_question_of_several_steps(office):
         )
     )
     assert office.json("ann", "run", "toy", "plan.yaml", "--dry-run")["method"] == "run"
-    made = office.json("ann", "run", "toy", "plan.yaml", "--no-wait")
+    made = office.json("ann", "run", "toy", "plan.yaml", "--purpose", "to learn", "--no-wait")
     assert (made["content"]["method"], made["state"]) == ("run", "waiting")
     assert office.run("ann", "withdraw", made["id"]).out == f"Request {made['id']} is withdrawn.\n"
 
@@ -231,7 +238,9 @@ def test_refusals(office):
     assert "toy" not in office.run("abe", *SELECT, 0.1, "--project", "alpha").refused(2)
     assert "no parameter" in office.run("ann", *SELECT, 0.1, "--set", "nonsense=1").refused(2)
     assert "for the roles" in office.run("otto", *SELECT, 0.1, "--project", "alpha").refused(6)
-    office.run("ann", "select", "toy", "--target", "nothing", "--epsilon", 1).refused(3)
+    asked = ("select", "toy", "--target", "nothing", "--epsilon", 1)
+    office.run("ann", *asked, "--purpose", "to learn").refused(3)
+    assert "Add --purpose" in office.run("ann", *asked).refused(2)
     assert "stand for a guarantee" in office.run("ann", *SELECT, 0.1, "--as-published").refused(9)
     id_ = office.asked(0.11)
     office.run("cora", "reject", id_, "--comment", "ask for less")
@@ -352,9 +361,12 @@ def test_from_nothing_to_a_question(office):
     assert "0 of 4 spent" in office.run("cora", "grant", "second", "--epsilon", 4).out
     assert office.run("cora", "members", "gamma", "--set", "ann,abe").out.split() == ["gamma", "abe,", "ann"]
     assert "gamma" in office.run("cora", "allot", "second", "gamma", "--epsilon", 1).out
-    made = office.json("abe", "select", "second", "--target", "y", "--epsilon", 1, "--project", "gamma", "--no-wait")
+    words = ("--epsilon", 1, "--project", "gamma", "--purpose", "to learn", "--no-wait")
+    made = office.json("abe", "select", "second", "--target", "y", *words)
     assert made["state"] == "waiting"
-    assert "must name the project" in office.run("abe", "select", "second", "--target", "y", "--epsilon", 1).refused(2)
+    assert "must name the project" in office.run(
+        "abe", "select", "second", "--target", "y", *words[:2], *words[4:]
+    ).refused(2)
     further = ("register", "--metadata", "new.json", "--data", "tables/second.parquet", "--version-of", "second")
     assert office.json("cora", *further)["version"] == 2
     assert "ROOT/PATH" in office.run("cora", *further[:4], "toy.parquet").refused(2)
@@ -393,9 +405,12 @@ def test_what_is_kept_honest(office):
 def test_in_python(office):
     """The words are those of one's own table; waiting ends with a release, an error, or later."""
     with office.remote("ann") as ann, office.remote("cora") as cora:
+        question = {"dataset": "toy", "target": "y", "epsilon": 0.16, "purpose": "to learn"}
+        with pytest.raises(InvalidParameterError, match="Give purpose="):
+            ann.select("toy", target="y", epsilon=0.16)
         assert ann.plan("toy", target="y", epsilon=0.16)["cost"] == {"epsilon": 0.16, "delta": 0.0}
         with pytest.raises(WaitingError) as caught:
-            ann.select("toy", target="y", epsilon=0.16, wait=False)
+            ann.select(**question, wait=False)
         id_ = re.search("id=([a-z0-9]+)", str(caught.value))[1]
         with pytest.raises(ForbiddenError):
             ann.approve(id_)
@@ -406,11 +421,13 @@ def test_in_python(office):
         assert cora.approve(id_, "fine").state == "approved"
         office.answered()
         release = ann.wait(id_)
-        assert release == ann.release(id_) == ann.select("toy", target="y", epsilon=0.16)
+        assert release == ann.release(id_) == ann.select(**question)
         assert ann.report(id_, "pdf").startswith(b"%PDF")
         assert ann.report(id_, "html").lower().startswith("<!doctype html>")
         assert [one.id for one in ann.requests(limit=1)] != []
-        rejected = ann.ask("toy", target="y", method="linear", candidates=["a"], epsilon=0.17, delta=1e-8)
+        rejected = ann.ask(
+            "toy", target="y", method="linear", candidates=["a"], epsilon=0.17, delta=1e-8, purpose="to learn"
+        )
         cora.reject(rejected.id, "no")
         with pytest.raises(PolicyError, match="no"):
             ann.wait(rejected.id)
@@ -424,3 +441,21 @@ def test_pages_of_a_list(office, monkeypatch):
         assert every == sorted(set(every), reverse=True)
         assert every[-1] == 1
         assert [one["seq"] for one in otto.audit(5)] == every[:5] or len(every) > 5
+
+
+def test_parts_below_a_ceiling_are_asked_of_a_service(office, monkeypatch):
+    """The curator approves the ceiling, the release says what was spent, and the same question again is free."""
+    monkeypatch.setattr("discreet_service.worker.parts.AtShareEnd.wait", lambda _: None)
+    monkeypatch.setattr(queue, "_slot_s", lambda *_: 20)  # parts take more than the second of the other tests
+    words = ("select", "toy", "--target", "y", "--method", "moments", "--until", 0.51, "--at-most", 0.5)
+    words += ("--set", "y_center=0", "--set", "y_bound=3", "--delta", 1e-7, "--purpose", "to learn", "--yes")
+    done = office.run("ann", *words, "--no-wait")
+    assert done.code == 7, done
+    asked = done.out.strip()
+    assert office.remote("cora").request(asked).epsilon == pytest.approx(0.5)
+    assert office.run("cora", "approve", asked, "--yes").code == 0
+    office.answered()
+    assert "Bought in" in office.run("ann", *words, "--out", "parts.json").out
+    record = dc.Release.read("parts.json").pooled
+    assert 0 < record.epsilon_spent <= record.at_most == 0.5
+    assert office.run("ann", *words[:-1], "--epsilon", 1).code == 2

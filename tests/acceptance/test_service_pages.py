@@ -21,6 +21,7 @@ from discreet_service.settings import Settings, read_settings
 from discreet_service.setup import set_up
 from discreet_service.use_cases import people as accounts
 from discreet_service.worker.loop import work
+from tests.acceptance.accessibility import check_accessible
 from tests.acceptance.conftest import METADATA
 from tests.acceptance.conftest import people as rows
 from tests.effort import either
@@ -95,8 +96,10 @@ class Person:
         self.page.on("dialog", self._dialog)
 
     def _console(self, message: Any) -> None:
-        # A form that is refused has the status of a refusal, which the browser notes as an error of its own.
-        if message.type in ("error", "warning") and "the server responded with a status of 4" not in message.text:
+        # A form that is refused has the status of a refusal, which the browser notes as an error of its own; and a page
+        # that is left ends its calls.
+        usual = ("the server responded with a status of 4", "htmx:afterRequest", "htmx:sendError", "htmx:sendAbort")
+        if message.type in ("error", "warning") and not any(words in message.text for words in usual):
             self.complaints.append(message.text)
 
     def _dialog(self, dialog: Any) -> None:
@@ -172,8 +175,8 @@ def open_to_analyst(browser: Browser, url: str, dataset: str, **options: Any) ->
         if not curator.page.get_by_role("heading", name="demo", exact=True).count():
             curator.fill(project="demo")
             curator.page.get_by_label("analyst").last.check()
-            curator.press("Make the project")
-            curator.says("The project has these members now.")
+            curator.press("Create the project")
+            curator.says("The members are saved.")
         curator.go(f"/datasets/{dataset}")
         curator.page.get_by_label("Project", exact=True).select_option("demo")
         curator.fill(epsilon="2", delta="1e-6")
@@ -265,7 +268,11 @@ def test_cost_follows_the_form(browser: Browser, url: str) -> None:
         expect(cost).not_to_contain_text("must be a number")
         analyst.press("All")
         expect(cost).to_contain_text("Chosen among8")
-        analyst.press("Expected accuracy")
+        expect(analyst.page.locator("#outlook")).to_contain_text(
+            "It selects exactly the right columns", timeout=PATIENCE_MS
+        )
+        expect(analyst.page.locator("#outlook")).to_contain_text("at most 2.72 times")
+        analyst.press("Compare methods")
         expect(analyst.page.locator("#accuracy img")).to_be_visible(timeout=PATIENCE_MS)
         assert analyst.page.locator("#accuracy img").evaluate("img => img.decode().then(() => img.naturalWidth)") > 100
 
@@ -322,12 +329,12 @@ def test_stored_texts_stay_texts(browser: Browser, url: str, office: Office) -> 
     with person(browser, url, "boss") as boss:
         boss.go("/users")
         boss.fill(name="hostile", shown=f"{HOSTILE}{ON_ERROR}", subject=f"{DRAWN}{time.time_ns()}")
-        boss.press("Make the account")
+        boss.press("Create the account")
         boss.says(f"{HOSTILE}{ON_ERROR}")
     with person(browser, url, "analyst") as analyst, person(browser, url, "curator") as curator:
         analyst.go("/keys")
         analyst.fill(label=f"{HOSTILE}{ON_ERROR}")
-        analyst.press("Make a key")
+        analyst.press("Create a key")
         analyst.says(f"{HOSTILE}{ON_ERROR}")
         refused = ask(analyst, "strange", "0.5", f"{HOSTILE} {ON_ERROR} {DRAWN}")
         curator.go(refused)
@@ -372,6 +379,17 @@ def test_signing_in_and_out(browser: Browser, url: str) -> None:
     visitor.leave()
 
 
+def test_the_checker_sees(browser: Browser) -> None:
+    """Control: a field without a name and grey on grey are found."""
+    page = browser.new_page()
+    page.set_content(
+        "<html lang=en><title>t</title><main><h1>t</h1><input><p style='color:#aaa'>pale</p></main></html>"
+    )
+    with pytest.raises(AssertionError, match=r"label.*color-contrast|color-contrast.*label"):
+        check_accessible(page, "a page with faults")
+    page.close()
+
+
 PAGES = {
     "analyst": [
         "/",
@@ -379,12 +397,24 @@ PAGES = {
         "/datasets/*",
         "/plan",
         "/plan?dataset=*",
+        "/plan?dataset=*&target=visits",
         "/requests",
         "/projects",
         "/keys",
         "/account",
+        "/api",
+        "/metadata",
     ],
-    "curator": ["/", "/inbox", "/register", "/datasets/*/version", "/datasets/*/cap", "/projects", "/audit"],
+    "curator": [
+        "/",
+        "/inbox",
+        "/metadata",
+        "/register",
+        "/datasets/*/version",
+        "/datasets/*/cap",
+        "/projects",
+        "/audit",
+    ],
     "auditor": ["/", "/datasets/*", "/audit", "/requests"],
     "boss": ["/", "/users", "/audit", "/keys", "/datasets"],
 }
@@ -417,9 +447,11 @@ def test_every_page_at_every_width(browser: Browser, url: str, office: Office) -
         with person(browser, url, name) as someone:
             for place in pages_of(someone):
                 page = someone.go(place)
+                expect(page.locator("progress, .htmx-request")).to_have_count(0, timeout=PATIENCE_MS)
                 for size in (DESKTOP, PHONE):
                     page.set_viewport_size(size)
                     check_page(page, place)
+                    check_accessible(page, place)
                 keep_shots(page, f"{name}-{place.strip('/').replace('/', '-').replace('?', '-') or 'home'}")
 
 
@@ -440,5 +472,5 @@ def keep_shots(page: Page, name: str) -> None:
     """Keep pictures of a page, where somebody wants to look at it; they leave a style behind, so they come last."""
     for kind, (size, scheme) in WINDOWS.items() if SHOTS else ():
         page.set_viewport_size(size)
-        page.emulate_media(color_scheme=scheme)
+        page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
         page.screenshot(path=str(Path(SHOTS) / f"{kind}-{name}.png"), full_page=True)

@@ -115,7 +115,7 @@ LAZY = {
 
 PATCHES = {
     "kernels/rows/thread_limits.py": ("sys.modules", "kind._running", "kind._limits"),
-    "discreet_service/worker/job.py": ("sys.modules",),
+    "discreet_service/worker/delivery.py": ("sys.modules",),
 }
 """What looks at the modules that are loaded, and what sets up a class of its own."""
 

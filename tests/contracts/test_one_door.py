@@ -28,6 +28,7 @@ SEEDED = (
     "estimators/face.py",
     "methods/public_records/twins.py",
     "methods/screening/threshold_choice.py",
+    "workflow/expectation_parts.py",
     "workflow/installation.py",
     "mechanisms/rng.py",
 )

@@ -92,6 +92,7 @@ ONE_BY_ONE = {
     "methods/public_records/public_subset.py": "most: number of public points",
     "methods/base/request_facts.py": "reference reference_name size: declared bounds and parameters, and what they are "
     "called",
+    "methods/screening/decorrelated_columns.py": "unknown: a name of the request",
     "methods/screening/decorrelated_scores.py": "shares unknown why width: names of parameters, words of the code, and "
     "the number of columns, by public levels",
     "methods/screening/screener.py": "advice: words of the code",

@@ -18,7 +18,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from discreet.accounting.events import ComposedEvent, Event, FailureEvent, GaussianEvent, ParallelEvent, event_record
+from discreet.accounting.events import (
+    AlternativeEvent,
+    ComposedEvent,
+    Event,
+    FailureEvent,
+    GaussianEvent,
+    ParallelEvent,
+    event_record,
+)
 from discreet.accounting.guarantee import exact_delta, exact_epsilon
 from discreet.data.engine import Table
 from discreet.data.halves import KEY_WORDS
@@ -291,6 +299,21 @@ def leaves(event: Event) -> list[Event]:
     return [] if isinstance(event, FailureEvent) else [event]
 
 
+def done(event: Event, steps: Sequence[dict[str, Any]]) -> Event:
+    """The event as it came out: of alternatives the one that the steps of a release are of."""
+    parts = event.events if isinstance(event, ComposedEvent) else ()
+    ways = next((part.events for part in parts if isinstance(part, AlternativeEvent)), ())
+    if not ways:
+        return event
+    told = [leaf for step in steps for leaf in _told(step["event"])]
+    whole = [
+        ComposedEvent(tuple(way if isinstance(part, AlternativeEvent) else part for part in parts)) for way in ways
+    ]
+    kept = [each for each in whole if _told(event_record(each)) == told]
+    assert kept, "what is done is none of the alternatives"
+    return kept[0]
+
+
 def spent(one: Recording, other: Recording, event: Event) -> list[Spent]:
     """What each charged part of an event was spent on, from two recordings of neighbors with the same outputs.
 
@@ -348,6 +371,7 @@ def compared(ask: Callable[[Table], PricedRequest], one: Table, other: Table, se
     assert "failed" not in release, f"a run on odd rows ends in {release}"
     event = priced.prepared.event
     assert event is not None, "nothing is charged"
+    event = done(event, release["steps"])
     _check_price(priced, release, event)
     found = spent(first, second, event)
     for part in found:

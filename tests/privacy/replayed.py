@@ -11,6 +11,7 @@ import pytest
 from discreet.data.metadata import Metadata
 from discreet.data.public_records import PublicRecords
 from discreet.mechanisms import subset_search
+from discreet.methods.base import public_check
 from discreet.methods.base.method import Method
 from discreet.methods.registry import method_of
 from discreet.methods.regression import linear
@@ -75,6 +76,7 @@ class Case:
     relations: tuple[str, ...] = RELATIONS
     enumerated: int | None = None
     enough: float | None = None
+    surely: float | None = None
 
     @property
     def is_by_half(self) -> bool:
@@ -90,6 +92,8 @@ class Case:
                 patch.setattr(subset_search, "ENUMERATED", self.enumerated)
             if self.enough is not None:
                 patch.setattr(linear, "ENOUGH", self.enough)
+            if self.surely is not None:
+                patch.setattr(public_check, "SURELY", self.surely)
             return compared(lambda table: asked(self.method, table, self.target, self.candidates), one, other, seed)
 
 
@@ -102,7 +106,7 @@ def case(name: str, method: str, target: str = "y", candidates: Any = ("a", "b",
         options = {"y_center": "middle", "y_bound": "furthest"} | options
     own = {
         key: options.pop(key)
-        for key in ("rows_per_unit", "private", "relations", "enumerated", "enough")
+        for key in ("rows_per_unit", "private", "relations", "enumerated", "enough", "surely")
         if key in options
     }
     if method == "own-score":
@@ -229,8 +233,11 @@ def cases() -> list[Case]:
         case("numbers, middle", "decorrelated", "k", NUMBERS, y_center="middle", epsilon=20.0),
         case("groups and forced", "decorrelated", candidates=("a", "b", "c", "d"), groups=(("a", "c"),), forced=("d",),
              y_center=0.3),
+        case("public centers", "decorrelated", x_center={"a": 0.9, "b": 1.0}),
         case("units", "decorrelated", rows_per_unit=2, shares={"gram": 0.5}),
         case("public columns", "decorrelated", public_moments=PUBLIC),
+        case("public columns, either way", "decorrelated", public_moments=PUBLIC, shares={"public_check": 0.01},
+             surely=0),
         case("public columns, pilot, units", "decorrelated", public_moments=PUBLIC, epsilon=900.0, n0=10_000,
              rows_per_unit=2, y_center="middle", groups=(("a", "c"),)),
         case("declared", "own-score", candidates=NUMBERS, n_features_to_select=2),

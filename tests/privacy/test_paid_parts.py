@@ -39,9 +39,10 @@ def laplace(cost):
     return [np.exp(-float(cost.epsilon) * np.abs(points - shift)) / whole for shift in (0.0, 1.0)]
 
 
-def cost_of(terms, costs):
-    """The next part's cost as the filter sets it, or None."""
-    amount = terms.next_amount(costs, False)
+def cost_of(terms, costs, ratio=0.0):
+    """The next part's cost as the filter sets it, or None: the adversary chooses the factor, too."""
+    factor = FACTORS[int(10.0 * abs(ratio)) % len(FACTORS)]
+    amount = terms.next_amount(costs, False, factor)
     if amount is None:
         return None
     if terms.is_concentrated:
@@ -55,7 +56,7 @@ def transcripts(terms, law, stops, most=4):
     for _ in range(most):
         ahead = []
         for costs, here, there in going:
-            cost = cost_of(terms, costs)
+            cost = cost_of(terms, costs, here - there)
             if cost is None or not terms.holds([*costs, cost]) or (costs and stops(here - there, len(costs))):
                 ended.append((here, there))
                 continue
@@ -78,15 +79,19 @@ STOPS = {
     "when lucky": lambda ratio, at: ratio > 1.0,
     "when unlucky": lambda ratio, at: ratio < 0.0,
     "when far either way": lambda ratio, at: abs(ratio) > 0.8 * at,
+    "when a width is small": lambda ratio, at: abs(ratio - round(ratio)) < 0.2 * at,
     "by the sign of a sine": lambda ratio, at: math.sin(40.0 * ratio + at) > 0.2,
 }
+
+
+FACTORS = (Fraction(2), Fraction(4), None)
+"""How many times as precise the noise becomes; None: all that is left."""
 
 
 @pytest.fixture(autouse=True)
 def _few_parts(monkeypatch):
     """Three parts, so that every transcript can be looked at."""
-    monkeypatch.setattr(paid_terms, "CUMULATIVE_RHO", (Fraction(1, 4), Fraction(1, 2), Fraction(1)))
-    monkeypatch.setattr(paid_terms, "CUMULATIVE_EPSILON", (Fraction(1, 4), Fraction(1, 2), Fraction(1)))
+    monkeypatch.setattr(paid_terms, "MOST_PARTS", 3)
 
 
 @pytest.mark.parametrize("stops", STOPS.values(), ids=STOPS)
@@ -112,7 +117,7 @@ def test_pure_parts_lose_at_most_the_ceiling(stops):
 def test_a_filter_that_forgets_what_was_spent_is_flagged(monkeypatch):
     """Control: each part is the first again, and nothing ends it but luck."""
     plain = Terms.next_amount
-    monkeypatch.setattr(Terms, "next_amount", lambda self, costs, buys: plain(self, (), buys) * 4)
+    monkeypatch.setattr(Terms, "next_amount", lambda self, costs, buys, *_: plain(self, (), buys) * 16)
     monkeypatch.setattr(Terms, "holds", lambda self, costs: True)
     terms = Terms(0.9, EPSILON, DELTA, True)
     here, there = transcripts(terms, gaussian, STOPS["when lucky"], 3)
@@ -125,7 +130,7 @@ def test_parts_never_cost_more_than_the_ceiling_together():
     """Whatever is left, level or none, concentrated or not: exact sums; and no two parts have one epsilon."""
     for concentrated, buys, epsilon in itertools.product((True, False), (True, False), (0.1, 1.0, 7.3)):
         terms, costs = Terms(0.9, epsilon, 1e-6, concentrated), list[Cost]()
-        while (amount := terms.next_amount(costs, buys)) is not None:
+        while (amount := terms.next_amount(costs, buys, Fraction(2))) is not None:
             spent, delta = terms.budget(amount, costs)
             rho = paid_terms.gaussian_rho(Fraction(spent), Fraction(delta))
             cost = Cost.of(Fraction(spent), Fraction(delta), GaussianEvent(rho, Fraction(0)))

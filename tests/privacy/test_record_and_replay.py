@@ -20,7 +20,7 @@ from discreet.methods.base.method import Method
 from discreet.methods.moments import level
 from discreet.methods.moments.noisy_sums import NoisySums
 from discreet.methods.public_records import histogram, measures, public_subset
-from discreet.methods.regression import objective_perturbation
+from discreet.methods.regression import objective_perturbation, spread_release
 from discreet.methods.screening import decorrelated_scores, sis
 from discreet.methods.screening.screener import Screening
 from discreet.methods.subset_selection import calibration, likelihood_scores, sum_of_squares
@@ -221,6 +221,11 @@ OF_CENTER = (sis.Center, "sensitivity", property(half(sis.Center.sensitivity.fge
 OF_CUBE = (decorrelated_scores.PreparedScores, "_scale", half(decorrelated_scores.PreparedScores._scale))
 OF_PASSES = (requests, "joint_sensitivity", half(requests.joint_sensitivity))
 OF_LINEAR = (objective_perturbation, "perturbation", half_fields(objective_perturbation.perturbation, beta=0.5))
+OF_SPREAD = (
+    spread_release,
+    "spread_sds",
+    lambda *given, whole=spread_release.spread_sds: tuple(one / 2 for one in whole(*given)),
+)
 OF_MEASURE = (measures.Measure, "sensitivity", property(half(measures.Measure.sensitivity.fget)))
 OF_LOSSES = (public_subset, "LOSS_ONE", public_subset.LOSS_ONE // 2)
 
@@ -266,6 +271,8 @@ MEANT = [
       for name in ("logistic: gaussian", "poisson: gaussian")),
     *(meant(BY_NAME["logistic: pure, large epsilon"], r, CLASSES, Y_TURNED, LOW, "minimized of objective_perturbation",
             0.6, OF_LINEAR) for r in RELATIONS),
+    *(meant(BY_NAME["poisson: pure, large epsilon"], r, CLASSES, Y_TURNED, LOW, "ellipsoid_noise of spread_release",
+            0.6, OF_SPREAD) for r in RELATIONS),
     *(meant(BY_NAME["hybrid: counts"], r, [HIGH] * 50, HIGH, LOW, "discrete_laplace of measures", 0.99, OF_MEASURE)
       for r in RELATIONS),
     meant(BY_NAME["hybrid: margins"], R, [], HIGH, Y_TURNED, "discrete_laplace of measures", 0.6, OF_MEASURE),

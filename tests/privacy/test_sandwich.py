@@ -2,6 +2,7 @@
 
 import itertools
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from discreet.kernels.moments.moments import GRID
 from discreet.mechanisms.rng import Source
 from discreet.methods.registry import method_of
 from discreet.methods.regression.generalized_linear import LEAST_SCALE
+from discreet.methods.regression.spread_release import SpreadRelease
 from tests.privacy.test_generalized_linear import COLUMNS, MU, cells, price
 
 PLACES = Columns(np.arange(COLUMNS + 1))
@@ -78,6 +80,47 @@ def test_less_noise_is_found_out():
     singles = [sums_of(short, rows[i : i + 1]) for i in range(60)]
     worst = max(price(there, a - b) for a, b in itertools.combinations(singles, 2))
     assert worst > there.mu**2
+
+
+EPSILON = Fraction(1, 10)
+
+
+def length(release, change):
+    """Of a change of the sums under pure epsilon, each number over the scale that it is drawn with."""
+    of_lengths, of_products = release.scales
+    upper = np.triu_indices(COLUMNS)
+    scales = np.where(upper[0] == upper[1], of_products, of_products / 2.0**0.5)
+    products = np.sum((change[:, :-1][upper].astype(float) / scales) ** 2)
+    return float(np.sqrt((change[0, -1] / of_lengths) ** 2 + products))
+
+
+@pytest.mark.parametrize("replaces", [True, False])
+@pytest.mark.parametrize("most", [1, 4])
+def test_no_unit_costs_more_than_the_pure_pass(replaces, most):
+    """Over all pairs of units, of any number of rows each, the length of a change is at most epsilon."""
+    rng = np.random.default_rng(5)  # noqa: TID251 - simulated rows, not noise
+    family = poisson(6.0)
+    problem = Problem(family, COLUMNS, (), MU / most, replaces, 5000, robust=True, rows_per_unit=most)
+    rows = cells(rng, 5000, (), family)
+    request = spread_of(problem, rows)
+    uncut = replace(request, row_map=replace(request.row_map, scale=64.0 * request.row_map.scale))
+    release = SpreadRelease(EPSILON, COLUMNS, replaces)
+    for seen, least in ((request, 0.25), (uncut, 0.7)):
+        singles = [sums_of(seen, unit) for unit in units(rows, most)]
+        changes = [a - b for a, b in itertools.combinations(singles, 2)] if replaces else singles
+        worst = max(length(release, change) for change in changes)
+        assert least * EPSILON < worst <= EPSILON
+
+
+def test_less_noise_of_the_pure_pass_is_found_out():
+    """A control: the noise of units that only come or go does not cover those that are exchanged."""
+    rng = np.random.default_rng(5)  # noqa: TID251 - simulated rows, not noise
+    rows = cells(rng, 5000, (), LOGISTIC)
+    request = spread_of(Problem(LOGISTIC, COLUMNS, (), MU, True, 5000, robust=True), rows)
+    long = replace(request, row_map=replace(request.row_map, scale=64.0 * request.row_map.scale))
+    singles = [sums_of(long, rows[i : i + 1]) for i in range(60)]
+    release = SpreadRelease(EPSILON, COLUMNS, False)
+    assert max(length(release, a - b) for a, b in itertools.combinations(singles, 2)) > EPSILON
 
 
 def test_rows_add_up_before_they_are_cut():

@@ -155,6 +155,19 @@ class ParallelEvent(Event):
     events: tuple[Event, ...]
 
 
+@dataclass(frozen=True)
+class AlternativeEvent(Event):
+    """One of several events without a delta: which one, the releases before it tell, and nothing else of the rows.
+
+    Parameters
+    ----------
+    events : tuple of Event
+        What may be done; just one of them is.
+    """
+
+    events: tuple[Event, ...]
+
+
 def event_record(event: Event) -> dict[str, Any]:
     """Return an event as a JSON value, for a release.
 

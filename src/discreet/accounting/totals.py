@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from discreet.accounting.events import (
+    AlternativeEvent,
     ComposedEvent,
     CubeEvent,
     EllipsoidEvent,
@@ -155,6 +156,8 @@ def _leaves(event: Event) -> list[Event]:
 
 
 def _pure_cost(event: Event) -> tuple[Fraction, Fraction]:
+    if type(event) is AlternativeEvent:
+        return _alternative_cost(event)
     if isinstance(event, _PURE) and type(event) in _PURE:
         epsilon = exact_epsilon(event.epsilon)
         return epsilon, rho_of_pure(epsilon)
@@ -168,6 +171,16 @@ def _pure_cost(event: Event) -> tuple[Fraction, Fraction]:
     raise UnsupportedEventError(
         f"Accounting must know every event, but event={type(event).__name__}. Add its analysis to accounting/totals.py."
     )
+
+
+def _alternative_cost(event: AlternativeEvent) -> tuple[Fraction, Fraction]:
+    """Return the largest epsilon and the largest rho of what may be done."""
+    totals = [totals_of(each) for each in event.events]
+    if not totals or any(each.gaussian_rho or each.lattice or each.failure for each in totals):
+        raise UnsupportedEventError(
+            "An alternative must be of events that have an epsilon without delta, but these are not. Compose them."
+        )
+    return max(each.pure for each in totals), max(each.rho for each in totals)
 
 
 def _check_gaussian(event: GaussianEvent) -> None:

@@ -10,6 +10,7 @@ import typer
 
 from discreet import workflow
 from discreet.cli.console import as_json, number, result, say
+from discreet.cli.forms import Form, Format, as_csv, form_of
 from discreet.cli.options import names
 from discreet.errors import InvalidParameterError
 from discreet.files import read_text
@@ -37,6 +38,7 @@ def predict(
     ] = None,
     confidence: Confidence = None,
     json_: AsJson = False,
+    format_: Format = None,
 ) -> None:
     """Predict the mean of the target at given values from a released fit, for free.
 
@@ -44,15 +46,18 @@ def predict(
     Example:
       discreet predict fit.json --at age=40,site=north --at age=60,site=north
     """
-    answers = _answers(fit)
+    form, answers = form_of(format_, json_), _answers(fit)
     if (at is None) == (values is None):
         raise InvalidParameterError("Values of the columns are needed: give --at NAME=VALUE,..., or --values FILE.")
     places = [_values(text) for text in at or ()] if values is None else _places(values)
     predicted = [answers.predict(place, confidence) for place in places]
-    if json_:
+    if form is Form.JSON:
         as_json(
             "discreet/predictions@1", **_origin(answers), predictions=[asdict(prediction) for prediction in predicted]
         )
+        return
+    if form is Form.CSV:
+        as_csv([asdict(prediction) for prediction in predicted])
         return
     rows = [(_at(prediction.values), *_texts(prediction.mean)) for prediction in predicted]
     level = f"{number(100 * predicted[0].confidence)}% interval" if predicted else ""
@@ -68,6 +73,7 @@ def joint(
     ],
     confidence: Confidence = None,
     json_: AsJson = False,
+    format_: Format = None,
 ) -> None:
     """Tell whether a category, or several columns, can have no effect at all, for free.
 
@@ -75,13 +81,16 @@ def joint(
     Example:
       discreet joint fit.json --columns site
     """
-    answers = _answers(fit)
+    form, answers = form_of(format_, json_), _answers(fit)
     region = answers.joint_region(names(columns) or (), confidence)
     zero = region.zero
-    if json_:
+    if form is Form.JSON:
         as_json(
             "discreet/joint@1", **_origin(answers), **zero.model_dump(mode="json"), intervals=_each(region.intervals)
         )
+        return
+    if form is Form.CSV:
+        as_csv([{**each, "zero_inside": zero.zero_inside} for each in _each(region.intervals)])
         return
     words = {True: "not ruled out", False: "ruled out", None: NOTHING}[zero.zero_inside]
     level = number(100 * zero.confidence)
@@ -102,6 +111,7 @@ def effects(
     ] = None,
     confidence: Confidence = None,
     json_: AsJson = False,
+    format_: Format = None,
 ) -> None:
     """Tell how the mean of the target changes with each column, the others held, for free.
 
@@ -109,10 +119,13 @@ def effects(
     Example:
       discreet effects fit.json --at age=40
     """
-    answers = _answers(fit)
+    form, answers = form_of(format_, json_), _answers(fit)
     effects_found = answers.marginal_effects(_values(at or ""), confidence)
-    if json_:
+    if form is Form.JSON:
         as_json("discreet/effects@1", **_origin(answers), effects=[*map(asdict, effects_found)])
+        return
+    if form is Form.CSV:
+        as_csv([asdict(effect) for effect in effects_found])
         return
     rows = [
         (f"{effect.column}: {_value(effect.start)} to {_value(effect.end)}", *_texts(effect.change))

@@ -18,6 +18,7 @@ from discreet.cli.budget_text import (
     entry_record,
 )
 from discreet.cli.console import as_json, number, result, say
+from discreet.cli.forms import Form, Format, as_csv, form_of
 from discreet.errors import BudgetError, InvalidParameterError
 
 app = typer.Typer(
@@ -28,6 +29,7 @@ WitnessOption = Annotated[
     Path | None, typer.Option("--witness", help="The ledger's witness. Default: the one that it records.")
 ]
 LedgerOption = Annotated[str | None, typer.Option("--ledger", help="Ledger file. Default: in the user's data folder.")]
+MOST_NAMED = 20
 Json = Annotated[bool, typer.Option("--json", help="As JSON.")]
 
 
@@ -61,7 +63,7 @@ def grant(
         keys, unit, relation = keys | {public.dataset}, unit or public.unit, relation or public.neighboring
     if len(keys) != 1 or not epsilon:
         raise InvalidParameterError(
-            "One data set and --epsilon are needed, such as: discreet budget grant rand-hie --epsilon 4"
+            "A cap needs the data set's key and --epsilon. Give both: discreet budget grant rand-hie --epsilon 4"
         )
     with workflow.Ledger(ledger, witness=witness, is_restored=True) as book:
         account = book.grant(keys.pop(), epsilon, delta, unit=unit, neighboring=relation, accounting=accounting)
@@ -107,6 +109,7 @@ def show(
     ledger: LedgerOption = None,
     witness: WitnessOption = None,
     json_: Json = False,
+    format_: Format = None,
 ) -> None:
     """Show what is spent and what is left.
 
@@ -114,13 +117,21 @@ def show(
     Example:
       discreet budget show rand-hie
     """
+    form = form_of(format_, json_)
     with _existing(ledger, witness) as book:
-        accounts = book.accounts() if dataset is None else [book.account(dataset)]
+        known = book.accounts()
+        if dataset is not None and known and dataset not in (account.dataset for account in known):
+            names = ", ".join(account.dataset for account in known[:MOST_NAMED])
+            raise BudgetError(f"{dataset[:80]!r} has no cap in this ledger. Name one of its data sets: {names}.")
+        accounts = known if dataset is None else [book.account(dataset)]
         allotments = {account.dataset: book.allotments(account.dataset) for account in accounts}
         where = book.location
-    if json_:
-        records = [account_record(account, allotments[account.dataset]) for account in accounts]
+    records = [account_record(account, allotments[account.dataset]) for account in accounts]
+    if form is Form.JSON:
         as_json("discreet/accounts@1", accounts=records)
+        return
+    if form is Form.CSV:
+        as_csv([{"project": None, **part} for record in records for part in (record, *record.pop("allotments"))])
         return
     if not accounts:
         say(f"No data set has a cap yet in {where}. Set one: discreet budget grant DATASET --epsilon E")
@@ -136,6 +147,7 @@ def history(
     ledger: LedgerOption = None,
     witness: WitnessOption = None,
     json_: Json = False,
+    format_: Format = None,
 ) -> None:
     """List the ledger's entries.
 
@@ -143,10 +155,14 @@ def history(
     Example:
       discreet budget history rand-hie --json
     """
+    form = form_of(format_, json_)
     with _existing(ledger, witness) as book:
         entries = book.history(dataset)
-    if json_:
+    if form is Form.JSON:
         as_json("discreet/history@1", entries=[entry_record(entry) for entry in entries])
+        return
+    if form is Form.CSV:
+        as_csv([entry_record(entry) for entry in entries])
         return
     for entry in entries:
         result(entry_line(entry))

@@ -63,7 +63,8 @@ def entry_line(entry: "workflow.Entry") -> str:
 def cap(sums: "workflow.Account | workflow.Allotment") -> str:
     """What may be spent."""
     if sums.accounting != ZCDP:
-        return f"epsilon {number(sums.epsilon_cap)}"
+        delta = f" and delta {number(sums.delta_cap)}" if sums.delta_cap else ""
+        return f"epsilon {number(sums.epsilon_cap)}{delta}"
     return f"rho {number(sums.rho_cap)}"
 
 

@@ -140,3 +140,18 @@ def _progress_lines() -> Told:
                 typer.echo(json.dumps(line), err=True)
 
     return told
+
+
+def confirmed() -> None:
+    """Ask whether to go on."""
+    typer.echo("Go on? [y/N]: ", nl=False, err=True)  # typer.confirm writes to standard output too
+    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+        raise typer.Abort
+
+
+def interactive() -> bool:
+    """Tell whether somebody could answer a question.
+
+    Both ends are a terminal.
+    """
+    return sys.stdin.isatty() and sys.stderr.isatty()

@@ -37,10 +37,10 @@ def show_dry_run(record: Mapping[str, Any], json_: bool, expected: "Sequence[Twi
         f"  cost         {cost(record)}",
     ]
     for step in map(StepRecord.model_validate, record["steps"]):
-        lines.append(f"    {step.name:<24} {_price(step.event)}, noise of scale {number(step.noise.scale)}")
+        lines.append(f"    {step.name:<24} {_price(step.event)}, noise of scale {readable(step.noise.scale)}")
     lines += [
-        f"  mechanism    {noise.mechanism} ({noise.noise} noise of scale {number(noise.scale)})",
-        f"  sensitivity  {number(noise.sensitivity)} = {noise.formula}",
+        f"  mechanism    {noise.mechanism} ({noise.noise} noise of scale {readable(noise.scale)})",
+        f"  sensitivity  {readable(noise.sensitivity)} = {noise.formula}",
     ]
     shown = {**titles(), "n_cells": "cells"}
     stated = {word: parameters[key] for key, word in shown.items() if parameters.get(key) not in (None, [])}
@@ -63,6 +63,21 @@ def show_dry_run(record: Mapping[str, Any], json_: bool, expected: "Sequence[Twi
     lines.append(f"  numerics     {noise.numerics}")
     opened = "No private data were opened" if "public" in parameters else "No data were opened"
     result("\n".join([*lines, *_expected(expected), f"{opened} and nothing was spent."]))
+
+
+def readable(value: float) -> str:
+    """Return a scale as people write it: six digits that count, thousands apart, an exponent for what is tiny or vast.
+
+    Examples
+    --------
+    >>> readable(33612817100.5), readable(1234.5678), readable(0.25), readable(2.5e-9)
+    ('33,612,800,000', '1,234.57', '0.25', '2.5e-09')
+    """
+    if not 1e-4 <= abs(value) < 1e15:
+        return f"{value:.6g}"
+    digits = 6 - 1 - math.floor(math.log10(abs(value)))
+    text = f"{round(value, digits):,.{max(digits, 0)}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def cost(record: Mapping[str, Any]) -> str:

@@ -8,6 +8,7 @@ import typer
 
 from discreet import workflow
 from discreet.cli.console import given_options
+from discreet.cli.forms import Form, Format, form_of
 from discreet.cli.options import (
     Book,
     Data,
@@ -46,7 +47,7 @@ Example:
 
 FREE = (
     *("from_", "columns", "family", "confidence", "coef_bound", "selective_inference", "posterior"),
-    *("out", "json_", "yes", "quiet"),
+    *("out", "json_", "format_", "yes", "quiet"),
 )
 """What can be asked of noisy moments; the rest was settled when they were bought."""
 
@@ -153,11 +154,27 @@ def fit(
     fresh: Fresh = False,
     dry_run: DryRun = False,
     json_: Json = False,
+    format_: Format = None,
     yes: Yes = False,
     quiet: Quiet = False,
 ) -> None:
     """Spend budget to learn the coefficients of a regression of TARGET, with intervals."""
-    how = How(data, table, ledger, out, fresh, dry_run, json_, yes, quiet, targets, witness=witness, stated=stated)
+    form = form_of(format_, json_)
+    how = How(
+        data,
+        table,
+        ledger,
+        out,
+        fresh,
+        dry_run,
+        form is Form.JSON,
+        yes,
+        quiet,
+        targets,
+        witness=witness,
+        stated=stated,
+        csv=form is Form.CSV,
+    )
     if out is not None:
         writable(out)
     derived = fitted.free(context)

@@ -9,6 +9,7 @@ import typer
 
 from discreet import workflow
 from discreet.cli.console import differ, given_options, say, spare
+from discreet.cli.forms import Form, Format, form_of
 from discreet.cli.options import Book, Data, Fresh, How, Json, Of, Out, Quiet, Witness, Yes, names
 from discreet.cli.parameter_options import other_parameters, taking
 from discreet.cli.request_options import Asked, sharing
@@ -114,6 +115,7 @@ def hybrid(
     fresh: Fresh = False,
     dry_run: Simulated = False,
     json_: Json = False,
+    format_: Format = None,
     yes: Yes = False,
     quiet: Quiet = False,
 ) -> None:
@@ -144,7 +146,21 @@ def hybrid(
     if records is not None:
         # What is wrong with them is told before the ledger is opened.
         records.points(declared, options.target, options.candidates)
-    how = How(data, table, ledger, out, fresh, dry_run, json_, yes, quiet, weighted=weighted_out, witness=witness)
+    form = form_of(format_, json_)
+    how = How(
+        data,
+        table,
+        ledger,
+        out,
+        fresh,
+        dry_run,
+        form is Form.JSON,
+        yes,
+        quiet,
+        weighted=weighted_out,
+        witness=witness,
+        csv=form is Form.CSV,
+    )
     release = spend(chosen, metadata, options.target, options.candidates, how, public)
     if release is not None and records is not None:
         _write(weighted_out, release, declared, records, quiet)

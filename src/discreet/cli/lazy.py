@@ -1,7 +1,7 @@
 """Commands whose modules are imported when they are used: no command waits for the libraries of another."""
 
 import importlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import typer
@@ -32,6 +32,7 @@ class ListedCommand(TyperCommand):
             app.command(epilog=getattr(module, "EXAMPLE", None))(function)
             command = get_command(app)
         command.name = self.name
+        _sort_options(command, getattr(module, "PANELS", {}))
         return command
 
 
@@ -50,6 +51,14 @@ class PluggedCommand(ListedCommand):
             command.name = self.name
             return command
         raise NotInstalledError(self.content, self.package)
+
+
+def _sort_options(command: Any, panels: Mapping[str, Sequence[str]]) -> None:
+    """Show the options that few need below the others, under the titles of a module's `PANELS`."""
+    title_of = {name: title for title, names in panels.items() for name in names}
+    for option in command.params if title_of else ():
+        option.rich_help_panel = title_of.get(str(option.name), option.rich_help_panel)
+    command.params.sort(key=lambda option: list(panels).index(title_of[option.name]) if option.name in title_of else -1)
 
 
 class LazyGroup(TyperGroup):

@@ -1,6 +1,7 @@
 """The command ``discreet``: parse, call the workflow, print; each error one line and one exit code."""
 
 import importlib
+import re
 import sys
 from collections.abc import Callable
 from functools import cache
@@ -138,7 +139,7 @@ def run(arguments: list[str] | None = None) -> int:
     As `EXIT_CODES` says; 130 when interrupted.
     """
     try:
-        code = int(_command()(arguments, standalone_mode=False) or 0)
+        code = int(_command()(arguments, prog_name="discreet", standalone_mode=False) or 0)
     except typer.TyperException as error:
         return _misused(error)
     except typer.Abort:
@@ -164,7 +165,10 @@ def _misused(error: typer.TyperException) -> int:
         typer.echo(text, err=True, nl=bool(text))
         return 2
     context = getattr(error, "ctx", None)
-    return _fail(f"{text.rstrip('.')}. See `{context.command_path} --help`." if context else text, 2)
+    text = re.sub(r" \(Possible options: (.*)\)", r". Did you mean \1?", text)
+    text = re.sub(r"Input should be a valid (integer|number)\b.*", r"it must be a \1", text)
+    text = text if text.endswith(("?", ".")) else f"{text}."
+    return _fail(f"{text} See `{context.command_path} --help`." if context else text, 2)
 
 
 def _fail(text: str, code: int) -> int:

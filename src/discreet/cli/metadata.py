@@ -7,9 +7,10 @@ from typing import Annotated
 import typer
 
 from discreet import workflow
-from discreet.cli.console import as_json, result, say, spare
+from discreet.cli.console import as_json, confirmed, interactive, result, say, spare
+from discreet.cli.forms import Form, Format, as_csv, form_of
+from discreet.cli.metadata_questions import answers
 from discreet.cli.options import Data, Of, Targets
-from discreet.cli.spend import confirmed, interactive
 from discreet.errors import InvalidParameterError, MetadataError
 from discreet.files import write_whole
 
@@ -31,9 +32,12 @@ def new(
     header: Annotated[
         bool, typer.Option("--header", help="The first line of a CSV file holds names, though it looks like a row.")
     ] = False,
+    blank: Annotated[bool, typer.Option("--blank", help="Ask nothing, and leave blanks to fill in.")] = False,
     out: Out = None,
 ) -> None:
     """Write a skeleton to fill in, from the header alone.
+
+    On a terminal it asks for what the header cannot tell, proposes a type for each column, and says why.
 
     \b
     Example:
@@ -47,6 +51,7 @@ def new(
         dataset=dataset,
         header=header,
         confirm=_names_it if interactive() else None,
+        ask=answers if interactive() and not blank else None,
         unit=unit,
         neighboring=neighboring,
         n_rows=n_rows,
@@ -57,12 +62,26 @@ def new(
 
 
 @app.command()
+def schema(out: Out = None) -> None:
+    """Write the JSON Schema of metadata, by which editors complete and check what is typed.
+
+    In an editor with a YAML language server, begin the file with: # yaml-language-server: $schema=metadata.schema.json
+
+    \b
+    Example:
+      discreet metadata schema --out metadata.schema.json
+    """
+    _deliver(workflow.metadata_schema(), out)
+
+
+@app.command()
 def check(
     file: Annotated[Path, typer.Argument(help="Metadata in any known format.")],
     data: Data = None,
     table: Of = None,
     targets: Targets = None,
     json_: Annotated[bool, typer.Option("--json", help="Findings as JSON.")] = False,
+    format_: Format = None,
 ) -> None:
     """List what is missing or looks wrong.
 
@@ -72,6 +91,7 @@ def check(
     Example:
       discreet metadata check survey.yaml --data survey.parquet
     """
+    form = form_of(format_, json_)
     if data is None and (table is not None or targets is not None):
         raise InvalidParameterError("--table and --targets say which table is meant: give --data too.")
     metadata, found = workflow.check_metadata(file)
@@ -79,8 +99,10 @@ def check(
     fits = None
     if data is not None and metadata is not None:
         fits = workflow.compare_header(metadata, data, table=table, targets=targets)
-    findings = [*found, *workflow.misfits(fits or ())]
-    if json_:
+    findings = [*found, *(workflow.misfits(fits) if fits else ())]
+    if form is Form.CSV:
+        as_csv([asdict(finding) for finding in findings])
+    elif form is Form.JSON:
         compared = {} if fits is None else {"columns": [asdict(fit) for fit in fits]}
         rows = [asdict(finding) for finding in findings]
         own = (
@@ -97,8 +119,9 @@ def check(
             result(str(finding))
     errors = sum(finding.severity == "error" for finding in findings)
     if errors:
-        raise MetadataError(f"{file} must have no errors, but it has {errors}. Correct them and check again.")
-    if not json_ and metadata is not None:
+        them = "it" if errors == 1 else "them"
+        raise MetadataError(f"{file} must have no errors, but it has {errors}. Correct {them} and check again.")
+    if form is Form.TABLE and metadata is not None:
         result(f"{file} is ready: {len(metadata.columns)} columns{_further(metadata)}, {len(findings)} warnings.")
 
 

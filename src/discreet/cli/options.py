@@ -50,6 +50,7 @@ class How:
     weighted: Path | None = None
     witness: Path | None = None
     stated: bool = False
+    csv: bool = False
 
     def outputs(self) -> list[Path]:
         """Return the files that will be written."""

@@ -4,7 +4,7 @@ import inspect
 import json
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Annotated, Any, NamedTuple, get_args, get_origin
+from typing import Annotated, Any, Literal, NamedTuple, get_args, get_origin
 
 import typer
 from pydantic.fields import FieldInfo
@@ -93,7 +93,9 @@ def _form(name: str, fields: Mapping[str, FieldInfo]) -> _Form:
     kinds = {each.kind: None for field in fields.values() for each in alternatives(field.annotation)}
     kind = next(iter(kinds))
     if get_origin(kind) is Mapping:
-        return _Form(list[str], "NAME=NUMBER; may be repeated. ", partial(_named_numbers, _spelled(name)[0]))
+        has_words = any(get_origin(each) is Literal for each in kinds)
+        written = "NAME=NUMBER, may be repeated; or a word. " if has_words else "NAME=NUMBER; may be repeated. "
+        return _Form(list[str], written, partial(_named_numbers, _spelled(name)[0], has_words=has_words))
     if get_origin(kind) is tuple:
         inner = alternatives(get_args(kind)[0])[0].kind
         if inner is str:
@@ -119,8 +121,10 @@ def _spelled(name: str) -> tuple[str, ...]:
     return SPELLED.get(name, (f"--{name.replace('_', '-')}",))
 
 
-def _named_numbers(option: str, texts: list[str]) -> dict[str, Any] | None:
-    """Numbers by name: parts of epsilon by step, or codes by level."""
+def _named_numbers(option: str, texts: list[str], has_words: bool = False) -> dict[str, Any] | str | None:
+    """Numbers by name: parts of epsilon by step, or codes by level. A single word stays one where there are words."""
+    if has_words and len(texts) == 1 and "=" not in texts[0]:
+        return texts[0]
     return {name: number_or_word(value) for name, value in _pairs(texts, f"{option} NAME=NUMBER")} or None
 
 

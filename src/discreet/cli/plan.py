@@ -12,11 +12,25 @@ import typer
 
 from discreet import workflow
 from discreet.cli.console import as_json, live_progress, result, say, spare
+from discreet.cli.forms import Form, Format, form_of
 from discreet.cli.options import Quiet, names
 from discreet.cli.parameter_options import other_parameters
+from discreet.cli.plan_parts import expect_parts
 from discreet.cli.plan_text import brief, page, shown
 from discreet.cli.request_options import sharing
-from discreet.cli.suppose import Correlation, Effect, Like, NoiseSd, NTrue, RSquared, Times, numbers_of, supposed
+from discreet.cli.stops import stops
+from discreet.cli.suppose import (
+    SUPPOSED,
+    Correlation,
+    Effect,
+    Like,
+    NoiseSd,
+    NTrue,
+    RSquared,
+    Times,
+    numbers_of,
+    supposed,
+)
 from discreet.errors import InvalidParameterError
 from discreet.files import writable, write_whole
 
@@ -28,7 +42,16 @@ Example:
   discreet plan --metadata clinic.yaml --target visits --like census.csv \\
     --times 0.5,1
   discreet plan --metadata clinic.yaml --target visits --goal "right>=0.9"
+  discreet plan --metadata clinic.yaml --target visits --until 0.9 --at-most 2
 """
+
+PANELS = {
+    "What is supposed of the table": SUPPOSED,
+    "What is compared and shown": ("set_", "alone", "compare", "full"),
+    "Buying moments in parts": ("until", "until_width", "until_coefficient", "at_most", "until_of", "until_prior"),
+    "The simulation": ("tables", "draws", "seed"),
+}
+"""Options that few need, below the essential ones."""
 
 PROCESSES = 2
 """At most; more would need as many tables in memory at once."""
@@ -122,20 +145,25 @@ def question(
     return PlanAsked(fields, compare, full or compare)
 
 
-@sharing(question)
+@sharing(question, stops)
 def plan(
     options: PlanAsked,
+    stop: dict[str, Any],
     metadata: Annotated[Path, typer.Option(help="What is public about the table (YAML or JSON).")],
     out: Annotated[
         Path | None, typer.Option(help="Write the figures here: .csv, or .html for a page with pictures.")
     ] = None,
     json_: Annotated[bool, typer.Option("--json", help="The figures as JSON.")] = False,
+    format_: Format = None,
     quiet: Quiet = False,
 ) -> None:
     """Tell how well each selection can be expected to do, by simulation. No data are opened and nothing is spent."""
     check_out(out, metadata, options.fields["supposed"].get("like"))
+    if stop:
+        expect_parts(options, stop, workflow.Metadata.read(metadata), out, json_, quiet)
+        return
     start = ("discreet", "select", "--data", "DATA", "--metadata", str(metadata))
-    expect(options, workflow.Metadata.read(metadata), start, out, json_, quiet)
+    expect(options, workflow.Metadata.read(metadata), start, out, form_of(format_, json_), quiet)
 
 
 def check_out(out: Path | None, *read: Path | None) -> None:
@@ -155,7 +183,7 @@ def expect(
     public: "workflow.Metadata",
     start: Sequence[str],
     out: Path | None,
-    json_: bool,
+    form: Form,
     quiet: bool,
 ) -> None:
     """Simulate, print, and write where it was asked for.
@@ -166,7 +194,9 @@ def expect(
     expectation = _refined(whole, options.compare, quiet)
     if out is not None:
         write_whole(out, _csv(expectation) if out.suffix.lower() == ".csv" else page(whole, expectation, start))
-    if json_:
+    if form is Form.CSV:
+        result(_csv(expectation))
+    elif form is Form.JSON:
         command = workflow.recommended_command(whole, expectation, start)
         as_json(**expectation.record(whole), command=command or None)
     else:
@@ -199,7 +229,8 @@ def _asked(goal: str | None) -> tuple[Any, float] | None:
     match = re.fullmatch(r"\s*(\w+)\s*>=\s*(\d+(?:\.\d*)?|\.\d+)(%?)\s*", goal, re.ASCII)
     if match is None or match[1] not in MEASURES:
         raise InvalidParameterError(
-            f'A goal must have the form "right>=0.9", of right, overlap or explained, but it is {goal[:40]!r}.'
+            f'A goal must have the form "right>=0.9", of right, overlap or explained, but it is {goal[:40]!r}. '
+            "Write the measure, >= and a number between 0 and 1."
         )
     return MEASURES[match[1]], float(match[2]) / (100.0 if match[3] else 1.0)
 

@@ -11,7 +11,7 @@ from discreet.report.words import count
 if TYPE_CHECKING:
     from discreet.release import NoiseRecord, Release
 
-CONTRADICTION = "BEWARE: a private look at the rows speaks against these public products. Ask without them."
+CONTRADICTION = "A private look at the rows speaks against these public products: others were bought in their place."
 
 SCREENINGS = ("canonical_lipschitz", "one_shot", "peeling")
 """Mechanisms that do not choose among models."""

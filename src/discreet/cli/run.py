@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from discreet import workflow
+from discreet.cli.forms import Form, Format, form_of
 from discreet.cli.options import Book, Data, DryRun, Fresh, How, Json, Of, Out, Quiet, Stated, Targets, Witness, Yes
 from discreet.cli.spend import spend
 
@@ -34,11 +35,13 @@ def run(
     fresh: Fresh = False,
     dry_run: DryRun = False,
     json_: Json = False,
+    format_: Format = None,
     yes: Yes = False,
     quiet: Quiet = False,
 ) -> None:
     """Screen or select columns, then fit their model: one charge, one release."""
     steps = workflow.read_run(plan)
+    form = form_of(format_, json_)
     how = How(
         data or steps.data,
         table or steps.table,
@@ -46,11 +49,12 @@ def run(
         out,
         fresh,
         dry_run,
-        json_,
+        form is Form.JSON,
         yes,
         quiet,
         targets or steps.targets,
         witness=witness,
         stated=stated,
+        csv=form is Form.CSV,
     )
     spend(steps.method(), metadata or steps.metadata_file(), steps.target, steps.candidates, how, plan)

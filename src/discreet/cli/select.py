@@ -8,7 +8,8 @@ from typing import Annotated, Any
 import typer
 
 from discreet import workflow
-from discreet.cli.console import number, progress, result, say, spare
+from discreet.cli.console import confirmed, interactive, number, progress, result, say, spare
+from discreet.cli.forms import Form, Format, form_of
 from discreet.cli.options import (
     Book,
     Data,
@@ -27,8 +28,9 @@ from discreet.cli.options import (
 )
 from discreet.cli.parameter_options import other_parameters, parameter_help, taking
 from discreet.cli.request_options import Asked, sharing
-from discreet.cli.spend import confirmed, deliver, interactive, spend
-from discreet.cli.suppose import Correlation, Effect, Like, NoiseSd, NTrue, RSquared, Times, supposed
+from discreet.cli.spend import deliver, spend
+from discreet.cli.stops import stops
+from discreet.cli.suppose import SUPPOSED, Correlation, Effect, Like, NoiseSd, NTrue, RSquared, Times, supposed
 from discreet.errors import InvalidParameterError, PolicyError
 from discreet.files import read_text, writable
 
@@ -56,6 +58,13 @@ PublicTable = Annotated[
 ]
 
 
+PANELS = {
+    "What is supposed of the table, for --method auto": SUPPOSED,
+    "Buying moments in parts": (
+        *("until", "until_width", "until_coefficient", "at_most", "until_of", "until_prior", "from_"),
+    ),
+}
+"""Options that few need, below the others."""
 METHODS = ("pcls", "pcpl", "moments", "sis", "two-stage", "decorrelated")
 USE_PUBLIC = ("moments", "decorrelated", "auto")
 """Methods to which public moments of the columns are of use."""
@@ -105,9 +114,26 @@ question = taking(*METHODS, needed=("epsilon",))(_question)
 """What a selection asks, at a price that is known beforehand."""
 
 
-@sharing(taking(*METHODS, epsilon=None)(_question))
+question_in_parts = taking(*METHODS, epsilon=None)(_question)
+"""The same where parts may be bought until they are sure enough."""
+
+NEEDS_EPSILON = "A selection spends budget: give --epsilon, or with --method moments --until and --at-most."
+
+
+def check_in_parts(options: Asked, stop: dict[str, Any]) -> None:
+    """Refuse parts of anything but moments, without an aim, or beside a price."""
+    is_aimed = ("until" in stop) != ("until_width" in stop)
+    if options.method != "moments" or not is_aimed or "at_most" not in stop or "epsilon" in options.parameters:
+        raise InvalidParameterError(
+            "Parts are bought of moments, below a ceiling: give --method moments, --until or --until-width, and "
+            "--at-most, and leave out --epsilon."
+        )
+
+
+@sharing(question_in_parts, stops)
 def select(
     options: Asked,
+    stop: dict[str, Any],
     metadata: Annotated[Path, typer.Option(help="What is public about the table (YAML or JSON).")],
     data: Data = None,
     targets: Targets = None,
@@ -116,20 +142,6 @@ def select(
     stated: Stated = False,
     ledger: Book = None,
     witness: Witness = None,
-    until: Annotated[
-        float | None,
-        typer.Option(
-            help="Of moments, in the place of --epsilon: buy parts until each column is so sure, such as 0.9."
-        ),
-    ] = None,
-    at_most: Annotated[float | None, typer.Option(help="Of --until: the ceiling on epsilon, of all parts.")] = None,
-    until_of: Annotated[
-        str, typer.Option(help="Of --until: columns, that each matters or that it does not; or the likeliest model.")
-    ] = "columns",
-    until_prior: Annotated[
-        str,
-        typer.Option(help="Of --until: sparse (few, strong effects expected) or broad (any number of effects)."),
-    ] = "sparse",
     from_: Annotated[
         Path | None, typer.Option("--from", help="Of --until: a release of moments to go on from; it counts.")
     ] = None,
@@ -137,21 +149,35 @@ def select(
     fresh: Fresh = False,
     dry_run: DryRun = False,
     json_: Json = False,
+    format_: Format = None,
     yes: Yes = False,
     quiet: Quiet = False,
 ) -> None:
     """Spend budget to learn which variables belong in the regression of TARGET."""
-    how = How(data, table, ledger, out, fresh, dry_run, json_, yes, quiet, targets, witness=witness, stated=stated)
-    stop = (until, at_most, until_of, until_prior)
-    if until is not None or at_most is not None or from_ is not None:
+    form = form_of(format_, json_)
+    is_json, is_csv = form is Form.JSON, form is Form.CSV
+    how = How(
+        data,
+        table,
+        ledger,
+        out,
+        fresh,
+        dry_run,
+        is_json,
+        yes,
+        quiet,
+        targets,
+        witness=witness,
+        stated=stated,
+        csv=is_csv,
+    )
+    if stop or from_ is not None:
         if public_table is not None:
             raise InvalidParameterError("Parts must be of bought moments alone. Leave out --public-table.")
         _in_parts(options, stop, from_, metadata, how)
         return
     if "epsilon" not in options.parameters:
-        raise InvalidParameterError(
-            "A selection spends budget: give --epsilon, or with --method moments --until and --at-most."
-        )
+        raise InvalidParameterError(NEEDS_EPSILON)
     if public_table is not None:
         options = _with_public(options, metadata, public_table, data)
     if options.method != "auto":
@@ -181,16 +207,12 @@ def _with_public(options: Asked, metadata: Path, public_table: Path, data: str |
     return replace(options, parameters=parameters, reads=(*options.reads, public_table))
 
 
-def _in_parts(
-    options: Asked, stop: tuple[float | None, float | None, str, str], earlier: Path | None, metadata: Path, how: How
-) -> None:
+def _in_parts(options: Asked, stop: dict[str, Any], earlier: Path | None, metadata: Path, how: How) -> None:
     """Buy noisy moments part by part, and hand over what is bought so far after each."""
-    until, at_most, of, prior = stop
-    if options.method != "moments" or until is None or at_most is None or "epsilon" in options.parameters:
-        raise InvalidParameterError(
-            "Parts are bought of moments, below a ceiling: give --method moments, --until and --at-most, and leave out "
-            "--epsilon."
-        )
+    check_in_parts(options, stop)
+    at_most = stop["at_most"]
+    names_of = {"of": "until_of", "prior": "until_prior", "width": "until_width", "coefficient": "until_coefficient"}
+    choices = {name: stop[option] for name, option in names_of.items() if option in stop}
     public, method = workflow.Metadata.read(metadata), options.chosen()
     if how.data is None:
         raise InvalidParameterError("A private table is needed: give --data FILE.")
@@ -201,7 +223,7 @@ def _in_parts(
         for path in how.outputs():
             spare(path, how.data, how.targets, metadata, *options.reads, book.location, book.witness)
         begun = None if earlier is None else workflow.Release.read(earlier)
-        terms = workflow.terms_for(method, public.dataset, book, until, at_most, begun, of=of, prior=prior)
+        terms = workflow.terms_for(method, public.dataset, book, stop.get("until"), at_most, begun, **choices)
         adds_up = "rho adds up" if terms.is_concentrated else "epsilon and delta add up"
         if how.dry_run:
             whole = f"epsilon {number(at_most)} and delta {number(terms.delta)}"

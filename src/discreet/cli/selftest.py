@@ -6,6 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from discreet.cli.console import as_json, progress, result, say
+from discreet.cli.forms import Form, Format, as_csv, form_of
 from discreet.cli.options import Quiet
 from discreet.errors import InvalidParameterError, VerificationError
 
@@ -24,12 +25,14 @@ def selftest(
     ] = None,
     processes: Annotated[int, typer.Option(min=1, max=64, help="At most.")] = 2,
     json_: Annotated[bool, typer.Option("--json", help="The findings as JSON.")] = False,
+    format_: Format = None,
     quiet: Quiet = False,
 ) -> None:
     """Attack the guarantee: every mechanism and method on its worst pairs, and the product broken on purpose.
 
     No data are read and no ledger is charged. Exit code 8 when anything is not as claimed.
     """
+    form = form_of(format_, json_)
     suite = _part("suite")
     unknown = sorted(set(only or ()) - set(suite.NAMES))
     if unknown:
@@ -41,7 +44,9 @@ def selftest(
         bar = None if show_progress is None else lambda count: show_progress("Checks", count, len(work))
         evidence = list(suite.run(work, processes, bar))
     words = _part("report")
-    if json_:
+    if form is Form.CSV:
+        as_csv(words.values(evidence))
+    elif form is Form.JSON:
         as_json("discreet/selftest@1", **suite.machine(), findings=words.values(evidence))
     else:
         result(words.report(evidence, suite.machine()))

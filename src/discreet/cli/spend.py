@@ -1,15 +1,12 @@
 """What every command that spends does alike: show the dry run, ask, reserve and run, hand over the release."""
 
-import sys
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-import typer
-
 from discreet import workflow
-from discreet.cli.console import number, progress, result, say, spare
+from discreet.cli.console import confirmed, interactive, number, progress, result, say, spare
 from discreet.cli.dry_run_text import show_dry_run
 from discreet.cli.options import How
 from discreet.cli.release_text import summary
@@ -32,6 +29,8 @@ def spend(
     """
     public = workflow.Metadata.read(metadata)
     if how.dry_run:
+        if how.csv:
+            raise InvalidParameterError("A dry run is text or JSON, but --format csv is given. Give json, or drop it.")
         header = None
         if how.data is not None and public.features is not None and public.features.listed() is None:
             header = workflow.open_table(how.data, public, how.table, how.targets, stated=how.stated)
@@ -76,9 +75,18 @@ def deliver(release: "workflow.Release", how: How) -> None:
         if how.out is not None:
             release.save(how.out)
     finally:  # it was paid for
-        result(release.to_json() if how.json else summary(release))
+        result(_as_asked(release, how))
     if how.out is not None:
         say(f"Release written to {how.out}. `discreet report {how.out}` explains it.", how.quiet)
+
+
+def _as_asked(release: "workflow.Release", how: How) -> str:
+    """Return the release in the form that was asked for."""
+    if how.csv:
+        from discreet import report as reports  # its templates are loaded where they are used
+
+        return reports.render(release, "csv")
+    return release.to_json() if how.json else summary(release)
 
 
 def _ask(priced: "workflow.DryRun", account: "workflow.Account | None") -> None:
@@ -113,18 +121,3 @@ def _warn(priced: "workflow.DryRun", account: "workflow.Account | None", quiet: 
         else f" Epsilon {number(epsilon)} would let a strong effect stand out; so would more rows."
     )
     say(f"{' '.join(before(chance))}{would}")
-
-
-def confirmed() -> None:
-    """Ask whether to go on."""
-    typer.echo("Go on? [y/N]: ", nl=False, err=True)  # typer.confirm writes to standard output too
-    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
-        raise typer.Abort
-
-
-def interactive() -> bool:
-    """Tell whether somebody could answer a question.
-
-    Both ends are a terminal.
-    """
-    return sys.stdin.isatty() and sys.stderr.isatty()

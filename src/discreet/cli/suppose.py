@@ -39,6 +39,10 @@ Like = Annotated[
 ]
 
 
+SUPPOSED = ("effect", "n_true", "r_squared", "noise_sd", "correlation", "times", "like")
+"""The names of these options."""
+
+
 def supposed(
     effect: list[str] | None,
     n_true: int | None,

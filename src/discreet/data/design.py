@@ -6,7 +6,7 @@ sensitivity changes (privacy specification 0.2).
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, Protocol
 
 import numpy as np
@@ -14,6 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from discreet.data.arrow_arrays import cells_of, number_array, text_array
 from discreet.data.derived_columns import columns_read, with_derived
 from discreet.data.metadata import CategoryColumn, Metadata, NumericColumn, half_width
 from discreet.errors import InvalidParameterError, MetadataError
@@ -158,7 +159,8 @@ class Design:
         y_bound = max(upper - y_center, y_center - lower) if bound is None else float(bound)
         if not 1e-12 * max(half, abs(y_center)) < y_bound <= 2 * half:
             raise InvalidParameterError(
-                f"y_bound must be positive and at most the target's range {2 * half:g}, but y_bound={y_bound:g}."
+                f"y_bound must be positive and at most the target's range {2 * half:g}, but y_bound={y_bound:g}. "
+                "Lower it, or leave it out."
             )
         return cls(metadata, target, names, y_center, y_bound)
 
@@ -366,7 +368,7 @@ def numbers(values: pa.Array) -> Floats:
         converted = _parsed(values)
     else:
         return np.full(len(values), np.nan)
-    result: Floats = converted.to_numpy(zero_copy_only=False).astype(np.float64, copy=False)
+    result: Floats = cells_of(converted, np.nan)
     finite = np.isfinite(result)
     return result if finite.all() else np.where(finite, result, np.nan)
 
@@ -379,9 +381,10 @@ def _parsed(values: pa.Array) -> pa.Array:
     except pa.ArrowInvalid:
         # What a boolean becomes where a file has no types.
         word = pc.ascii_lower(trimmed)
-        trimmed = pc.if_else(pc.equal(word, "true"), "1", pc.if_else(pc.equal(word, "false"), "0", trimmed))
+        true, one, false, zero = text_array(["true", "1", "false", "0"])
+        trimmed = pc.if_else(pc.equal(word, true), one, pc.if_else(pc.equal(word, false), zero, trimmed))
         matches = pc.match_substring_regex(trimmed, NUMBER_PATTERN)
-        return pc.cast(pc.if_else(matches, trimmed, None), pa.float64())
+        return pc.cast(pc.if_else(matches, trimmed, pa.NA), pa.float64())
 
 
 def level_codes(values: pa.Array, column: CategoryColumn) -> npt.NDArray[np.int64]:
@@ -405,31 +408,32 @@ def level_codes(values: pa.Array, column: CategoryColumn) -> npt.NDArray[np.int6
     values = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
     if pa.types.is_dictionary(values.type):  # a look at each entry serves all cells that share it
         entries = level_codes(values.dictionary, column)
-        indices = values.indices if not values.indices.null_count else pc.fill_null(values.indices.cast(pa.int64()), -1)
-        cell_codes: npt.NDArray[np.int64] = np.append(entries, other).take(indices.to_numpy(zero_copy_only=False))
+        indices = cells_of(values.indices if not values.indices.null_count else values.indices.cast(pa.int64()), -1)
+        cell_codes: npt.NDArray[np.int64] = np.append(entries, other).take(indices)
         return cell_codes
     values = _plain(values)
     codes = np.full(len(values), -1, dtype=np.int64)
     if _is_text(values.type):
-        codes = _places(values, pa.array(levels, type=values.type))
+        codes = _places(values, text_array(levels).cast(values.type))
     elif pa.types.is_boolean(values.type) or pa.types.is_integer(values.type):
-        codes = _places(pc.cast(values, pa.string()), pa.array(levels))
-    numeric = _level_numbers(levels)
+        codes = _places(pc.cast(values, pa.string()), text_array(levels))
+    numeric = _level_numbers(tuple(levels))
     if not np.isnan(numeric).all():
-        by_number = _places(*(pa.array(cells + 0.0, from_pandas=True) for cells in (numbers(values), numeric)))
+        by_number = _places(*(number_array(cells + 0.0) for cells in (numbers(values), numeric)))
         codes = np.where(codes < 0, by_number, codes)
     return np.where(codes < 0, other, codes)
 
 
 def _places(values: pa.Array, levels: pa.Array) -> npt.NDArray[np.int64]:
     indices = pc.index_in(values, value_set=levels, skip_nulls=True)
-    result: npt.NDArray[np.int64] = pc.fill_null(indices, -1).to_numpy(zero_copy_only=False).astype(np.int64)
+    result: npt.NDArray[np.int64] = cells_of(indices, -1).astype(np.int64)
     return result
 
 
-def _level_numbers(levels: list[str]) -> Floats:
+@lru_cache(maxsize=1024)
+def _level_numbers(levels: tuple[str, ...]) -> Floats:
     """Return the levels as numbers, NaN for one that is none or the same number as another."""
-    as_numbers = numbers(pa.array(levels))
+    as_numbers = numbers(text_array(levels))
     _, place, times = np.unique(as_numbers, return_inverse=True, return_counts=True)
     return np.where(times[place] > 1, np.nan, as_numbers)
 

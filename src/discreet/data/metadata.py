@@ -18,7 +18,7 @@ from discreet.data.columns import half_width as half_width
 from discreet.data.derived_bounds import implied_bounds
 from discreet.data.expressions import Expression, parsed
 from discreet.data.metadata_card import headline, metadata_card
-from discreet.data.metadata_problems import InvalidMetadataError, problems
+from discreet.data.metadata_problems import InvalidMetadataError, did_you_mean, problems
 from discreet.data.yaml_text import parse_text, yaml_text
 from discreet.errors import MetadataError
 from discreet.files import read_text, write_whole
@@ -399,9 +399,10 @@ class Metadata(BaseModel):
         """
         column = self.column(name)
         if column is None:
+            known = list(self.columns)
             raise MetadataError(
                 f"Every column used must be declared in the metadata, but column={name[:80]!r} is not. "
-                f"Declared are: {', '.join(list(self.columns)[:30])}{self._further()}."
+                f"{did_you_mean(name, known)}Declared are: {', '.join(known[:30])}{self._further()}."
             )
         if not column.is_declared:
             subject = "The features" if column is self.features else f"Column {name[:80]!r}"

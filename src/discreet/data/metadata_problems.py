@@ -11,6 +11,8 @@ from discreet.data.columns import CategoryColumn, Features, Long, NumericColumn,
 from discreet.errors import MetadataError
 
 TYPES = ("integer", "real", "category")
+MOST_COMPARED = 1000
+"""Names among which one that was meant is looked for."""
 _OWN_WORDS = {
     "missing": "must be given",
     "float_parsing": "must be a number",
@@ -106,6 +108,12 @@ def _known(path: Sequence[Any], keys: Sequence[str]) -> list[str]:
 
 def _near(name: str, known: Sequence[str]) -> str:
     return next(iter(get_close_matches(name[:60], known, 1)), "")
+
+
+def did_you_mean(name: str, known: Sequence[str]) -> str:
+    """Return a question for a name that is unknown but near a known one; nothing where none is near."""
+    near = _near(name, known[:MOST_COMPARED])
+    return f"Did you mean {near}? " if near else ""
 
 
 def _meant(near: str) -> str:

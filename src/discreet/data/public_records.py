@@ -17,7 +17,6 @@ from discreet.data.engine import Table
 from discreet.data.header import refuse_stored, require
 from discreet.data.hybrid_design import HybridDesign
 from discreet.data.metadata import MAX_BOUND, CategoryColumn, Metadata, NumericColumn
-from discreet.data.sources import table_at
 from discreet.data.storage_types import require_fit
 from discreet.errors import DataMismatchError, InvalidParameterError, MetadataError, PolicyError
 from discreet.release import canonical_sha256
@@ -109,6 +108,8 @@ class PublicRecords:
         own = metadata.model_copy(update={"unit_id": None, "rows_per_unit": 1})
         self.path = _one_file(source) if isinstance(source, (str, Path)) else None
         self.file_sha256 = None if self.path is None else _digest(self.path)
+        from discreet.data.sources import table_at  # all engines, which a request without public records needs not
+
         self.table: Table = table_at(source, own, table)
         self._check_declared(metadata)
         self._points_cache: dict[tuple[str, str, tuple[str, ...]], PublicPoints] = {}

@@ -325,6 +325,7 @@ def _interval(lower: float, upper: float, center: float | None, bound: float | N
     y_bound = max(upper - y_center, y_center - lower) if bound is None else float(bound)
     if not 1e-12 * max(half, abs(y_center)) < y_bound <= 2 * half:
         raise InvalidParameterError(
-            f"y_bound must be positive and at most the target's range {2 * half:g}, but y_bound={y_bound:g}."
+            f"y_bound must be positive and at most the target's range {2 * half:g}, but y_bound={y_bound:g}. "
+            "Lower it, or leave it out."
         )
     return y_center, y_bound

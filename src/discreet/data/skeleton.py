@@ -2,7 +2,8 @@
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from discreet.accounting.neighbors import NeighboringRelation
 from discreet.data.columns import has_control
@@ -59,11 +60,15 @@ def skeleton(
     neighboring: NeighboringRelation | str = NeighboringRelation.ADD_OR_REMOVE_ONE,
     n_rows: int | None = None,
     typed: bool = True,
+    rows_per_unit: int = 1,
+    unit_id: str | None = None,
+    answered: Mapping[str, Mapping[str, Any] | None] | None = None,
 ) -> str:
     """Write metadata with blanks for what only the owner of the data knows.
 
     YAML that `Metadata.from_text` reads as it stands; `lint` lists what is still blank. Not `typed`: a file of text
-    alone, whose storage types say nothing of its columns.
+    alone, whose storage types say nothing of its columns. `answered`: what somebody who knows the table declares of
+    columns, and None for one that is left out.
 
     Examples
     --------
@@ -79,13 +84,17 @@ def skeleton(
     if repeated:
         shown = ", ".join(repr(printable(name)) for name in repeated[:10])
         raise MetadataError(f"Names of columns must not repeat, but these do: {shown}. Rename them in the table.")
-    used = [(name, storage) for name, storage in header if _kind(name, storage)]
-    left_out = [(name, storage) for name, storage in header if not _kind(name, storage)]
+    known = answered or {}
+    dropped = {unit_id, *(name for name, fields in known.items() if fields is None)}
+    used = [(name, storage) for name, storage in header if kind_of(name, storage) and name not in dropped]
+    left_out = [(name, storage) for name, storage in header if not kind_of(name, storage)]
+    declared = {name: fields for name, fields in known.items() if fields}
     if not used:
         raise MetadataError(
             "A table must have a column of numbers or of categories, but its header has none. Choose another table."
         )
-    text = _head(dataset, unit, _relation(neighboring), n_rows) + _declared(used) + _left_out(left_out)
+    units = (unit, rows_per_unit, unit_id)
+    text = _head(dataset, units, _relation(neighboring), n_rows) + _declared(used, declared) + _left_out(left_out)
     if not typed:
         text = text.replace("columns:\n", f"{_UNTYPED}columns:\n", 1).replace("  # stored as VARCHAR\n", "\n")
     Metadata.from_text(text, "skeleton")
@@ -100,8 +109,8 @@ def _relation(neighboring: NeighboringRelation | str) -> NeighboringRelation:
         raise InvalidParameterError(f"neighboring must be {names}, but neighboring={neighboring!r}.") from None
 
 
-def _kind(name: str, storage: str) -> str | None:
-    """Return the key of `_BLANKS` that fits a storage type, or None."""
+def kind_of(name: str, storage: str) -> str | None:
+    """Return integer, real, category or boolean, as fits a storage type; None where nothing does."""
     base = _base(storage)
     if not 1 <= len(name) <= MAX_NAME or has_control(name) or storage.rstrip().endswith("]"):
         return None
@@ -130,7 +139,7 @@ def _quoted(text: str) -> str:
     """Return text as a YAML scalar that reads back exactly."""
     if _PLAIN.fullmatch(text) and text.lower() not in _YAML_WORDS:
         return text
-    return '"' + "".join(_ESCAPES.get(char) or _escaped(char) for char in text) + '"'
+    return _text(text)
 
 
 def _escaped(char: str) -> str:
@@ -140,15 +149,19 @@ def _escaped(char: str) -> str:
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
-def _head(dataset: str, unit: str, neighboring: NeighboringRelation, n_rows: int | None) -> str:
+def _head(
+    dataset: str, units: tuple[str, int, str | None], neighboring: NeighboringRelation, n_rows: int | None
+) -> str:
+    unit, rows_per_unit, unit_id = units
     private = neighboring is NeighboringRelation.ADD_OR_REMOVE_ONE
     relation = "the number of rows is private; if public: replace_one" if private else "the number of rows is public"
+    owner = "" if unit_id is None else _quoted(unit_id)
     settings = [
         ("schema", SCHEMA, "the form of this file"),
         ("dataset", _quoted(dataset), "the ledger's key: all versions and samples of these people share it"),
         ("unit", _quoted(unit), "who is protected"),
-        ("rows_per_unit", "1", "the most rows that one of them may own; if several, name unit_id"),
-        ("unit_id", "", "the column that tells whose row it is; it must not stand below"),
+        ("rows_per_unit", str(rows_per_unit), "the most rows that one of them may own; if several, name unit_id"),
+        ("unit_id", owner, "the column that tells whose row it is; it must not stand below"),
         ("neighboring", neighboring.value, relation),
         ("n_rows", "" if n_rows is None else str(n_rows), "the number of rows, under replace_one only"),
     ]
@@ -156,27 +169,45 @@ def _head(dataset: str, unit: str, neighboring: NeighboringRelation, n_rows: int
     return f"{_GUIDE}\n{''.join(lines)}\n"
 
 
-def _declared(used: Sequence[tuple[str, str]]) -> str:
+def _declared(used: Sequence[tuple[str, str]], declared: Mapping[str, Mapping[str, Any]]) -> str:
     """Return a line a column; more numbers of one kind than anybody would read are declared at once."""
-    numbers = Counter(kind for _, storage in used if (kind := _kind("-", storage)) in ("integer", "real"))
+    numbers = Counter(kind for _, storage in used if (kind := kind_of("-", storage)) in ("integer", "real"))
     kind, count = max(numbers.items(), key=lambda item: item[1], default=("", 0))
     if count <= MANY:
-        return _columns(used)
-    single = [column for column in used if _kind(*column) != kind]
+        return _columns(used, declared)
+    single = [column for column in used if kind_of(*column) != kind]
     note = "any other column, too many to list; a target among them needs a line above"
-    return _columns(single or used[-1:]) + f"features: {{{_BLANKS[kind]}}}  # {note}\n"
+    return _columns(single or used[-1:], declared) + f"features: {{{_BLANKS[kind]}}}  # {note}\n"
 
 
-def _columns(used: Sequence[tuple[str, str]]) -> str:
+def _columns(used: Sequence[tuple[str, str]], declared: Mapping[str, Mapping[str, Any]]) -> str:
     width = min(30, max(len(_quoted(name)) for name, _ in used) + 1)
-    return "columns:\n" + "".join(_column(name, storage, width) for name, storage in used)
+    return "columns:\n" + "".join(_column(name, storage, width, declared.get(name, {})) for name, storage in used)
 
 
-def _column(name: str, storage: str, width: int) -> str:
-    blanks = _BLANKS[_kind(name, storage) or "category"]
+def _column(name: str, storage: str, width: int, fields: Mapping[str, Any]) -> str:
+    blanks = _filled(fields) if fields else _BLANKS[kind_of(name, storage) or "category"]
     key = _quoted(name)
     start = f"  {key + ':':<{width}} " if len(key) < MAX_KEY else f"  ? {key}\n  : "
     return f"{start}{{{blanks}}}  # stored as {_shown_type(storage)}\n"
+
+
+def _filled(fields: Mapping[str, Any]) -> str:
+    """Return what was declared of a column, and blanks for the rest."""
+    wanted = ("levels",) if fields["type"] == "category" else ("lower", "upper")
+    parts = [f"type: {fields['type']}"]
+    for name in wanted:
+        value = fields.get(name, "")
+        parts.append(f"{name}: {_listed(value) if isinstance(value, list) else value}")
+    return ", ".join([*parts, f"source: {_text(str(fields.get('source', '')))}"])
+
+
+def _listed(levels: Sequence[str]) -> str:
+    return f"[{', '.join(map(_text, levels))}]"
+
+
+def _text(text: str) -> str:
+    return '"' + "".join(_ESCAPES.get(char) or _escaped(char) for char in text) + '"'
 
 
 def _left_out(left_out: Sequence[tuple[str, str]]) -> str:

@@ -151,7 +151,10 @@ def table_at(source: Any, metadata: Metadata, table: str | None = None) -> Table
         if suffix in suffixes:
             return kind(path, metadata, table)
     endings = ", ".join(s for suffixes, _ in _KINDS for s in suffixes)
-    raise InvalidParameterError(f"The data file's name must end in one of {endings}, but it is {path.name[:80]!r}.")
+    raise InvalidParameterError(
+        f"The data file's name must end in one of {endings}, but it is {path.name[:80]!r}. "
+        "Save the table as CSV or Parquet."
+    )
 
 
 def _may_hold_password(source: str) -> bool:

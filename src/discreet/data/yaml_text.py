@@ -37,7 +37,9 @@ def parse_text(text: str, name: str = "metadata", subject: str = "Metadata") -> 
         mark = getattr(error, "problem_mark", None)
         place = f" near line {mark.line + 1}" if mark else ""
         problem = getattr(error, "problem", None) or "it cannot be parsed"
-        raise MetadataError(f"{subject} must be YAML or JSON, but {name}{place}: {problem}.") from None
+        raise MetadataError(
+            f"{subject} must be YAML or JSON, but {name}{place}: {problem}. Correct {'that line' if mark else 'it'}."
+        ) from None
 
 
 def lines_of(text: str) -> dict[tuple[str, ...], int]:
@@ -113,6 +115,6 @@ class _StrictLoader(_Fast):  # type: ignore[misc]
         for key, _ in node.value:
             name = self.construct_object(key, deep=True)
             if isinstance(name, Hashable) and name in names:
-                raise yaml.constructor.ConstructorError(None, None, f"the key {name!r} repeats", node.start_mark)
+                raise yaml.constructor.ConstructorError(None, None, f"the key {name!r} repeats", key.start_mark)
             names |= {name} if isinstance(name, Hashable) else set()
         return super().construct_mapping(node, deep)

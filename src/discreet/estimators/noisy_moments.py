@@ -69,9 +69,11 @@ class NoisyMoments(SubsetSelector, MomentsParameters):
         from_release: Release | str | Path | None = None,
         ledger: Ledger | str | Path | None = None,
         until: float | None = None,
+        until_width: float | None = None,
         at_most: float | None = None,
         until_of: Literal["columns", "model"] = "columns",
         until_prior: Literal["sparse", "broad"] = "sparse",
+        until_coefficient: str | None = None,
     ) -> Self:
         """Release noisy moments and select columns; spends epsilon, or with `until` what the answer needs.
 
@@ -94,12 +96,17 @@ class NoisyMoments(SubsetSelector, MomentsParameters):
         until : float, optional
             In (0, 1). Small parts are bought one by one, and pooled, until this chance is reached or the ceiling is.
             Whether to go on is told from what was released alone. The estimator's `epsilon` is not used.
+        until_width : float, optional
+            Positive, in a coefficient's own unit. In the place of `until`: parts are bought until the widest 95 %
+            posterior interval of a coefficient is at most so wide.
         at_most : float, optional
             The ceiling on epsilon, of all parts together, with the estimator's delta: it is what is guaranteed.
         until_of : {"columns", "model"}
             Whose chance: of each column, that it matters or that it does not; or of the likeliest model.
         until_prior : {"sparse", "broad"}
-            The prior of that chance: few, strong effects, or any number of effects.
+            The prior of that chance or width: few, strong effects, or any number of effects.
+        until_coefficient : str, optional
+            The coefficient, or the column, whose interval alone is to be at most `until_width` wide.
 
         Returns
         -------
@@ -119,18 +126,18 @@ class NoisyMoments(SubsetSelector, MomentsParameters):
         -----
         Claim of parts: ``workflow/paid_parts.privacy.md``.
         """
-        if until is None and at_most is None:
+        if until is None and until_width is None and at_most is None:
             return super().fit(X, y, target=target, candidates=candidates, from_release=from_release, ledger=ledger)
-        if until is None or at_most is None or target is None or not isinstance(X, Table):
+        if (until is None) == (until_width is None) or at_most is None or target is None or not isinstance(X, Table):
             raise InvalidParameterError(
                 "Parts must be bought of a table, below a ceiling: give a table that open_table opened, target, until "
-                "and at_most."
+                "or until_width, and at_most."
             )
         self._forget()
         method = cast(NoisyMomentsMethod, self._checked_method())
         with nullcontext(ledger) if ledger is None or isinstance(ledger, Ledger) else Ledger(ledger) as book:
             earlier = from_release if isinstance(from_release, Release | None) else Release.read(from_release)
-            choices = {"of": until_of, "prior": until_prior}
+            choices = {"of": until_of, "prior": until_prior, "width": until_width, "coefficient": until_coefficient}
             terms = terms_for(method, X.metadata.dataset, book, until, at_most, earlier, **choices)
             parts = () if earlier is None else parts_of(earlier, book)
             release = pay_as_you_go(

@@ -11,7 +11,7 @@ from discreet.accounting.events import Event
 from discreet.accounting.guarantee import Guarantee, Number
 from discreet.accounting.neighbors import NeighboringRelation
 from discreet.errors import InvalidParameterError
-from discreet.ledger import chain, costs, postings, queries, refusals, sums, terms
+from discreet.ledger import ceilings, chain, costs, postings, queries, refusals, sums, terms
 from discreet.ledger.charges import charge_of, charges_of
 from discreet.ledger.grains import RHO_GRAIN
 from discreet.ledger.reader import Reader
@@ -198,6 +198,7 @@ class Ledger(Reader):
         facts: dict[str, Any],
         event: Event | None = None,
         project: str | None = None,
+        ceiling: str | None = None,
         within: Within | None = None,
     ) -> Reservation:
         """Take a cost from a data set's budget, before its data are opened.
@@ -221,6 +222,9 @@ class Ledger(Reader):
             is charged. None has a pure guarantee charged as the worst mechanism of its epsilon.
         project : str or None
             Who asks: its allotment is charged together with the account.
+        ceiling : str or None
+            The request of a reservation that stands: the cost is drawn from what that one holds, which stands for the
+            rest. `Reader.held` finds it; cancelling it gives back what was not drawn.
         within : callable or None
             Called with the connection once the entry is written, in the same transaction: what it writes stands
             together with the charge, and whatever it raises undoes both. It may open no transaction of its own.
@@ -233,7 +237,7 @@ class Ledger(Reader):
         Raises
         ------
         BudgetExceededError
-            When it costs more than what is left of the cap, or of the project's allotment.
+            When it costs more than what is left of the cap, of the project's allotment, or of the ceiling.
         BudgetError
             When the data set has no cap or the project no allotment, the unit or relation is another, or the ledger
             cannot be reached.
@@ -258,6 +262,8 @@ class Ledger(Reader):
             account = self._account(connection, dataset, guarantee)
             refusals.check_terms(account, unit, relation)
             values |= costs.cost_of(account.accounting, guarantee, event)
+            if ceiling is not None:
+                ceilings.draw(self._store, connection, account, terms.check_request(ceiling), values)
             postings.charge(self._store, connection, account, values)
             chain.append(connection, kind="reserve", **values)
             return self._reservation(connection, chain.read_head(connection)[0])
@@ -364,7 +370,10 @@ class Ledger(Reader):
 
     def _move(self, entry: int, kind: str, text: str | None, within: Within | None) -> None:
         with self._writing(within) as connection:
-            postings.step(connection, entry, kind, text)
+            if kind == "close":
+                ceilings.close(connection, entry, str(text))
+            else:
+                postings.step(connection, entry, kind, text)
 
     @contextmanager
     def _writing(self, within: Within | None = None, *, spends: bool = True) -> Iterator[Connection]:

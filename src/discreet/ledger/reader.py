@@ -8,7 +8,7 @@ from typing import Self
 from sqlalchemy import Connection
 
 from discreet.accounting.guarantee import Guarantee
-from discreet.ledger import audit, chain, queries, refusals, terms
+from discreet.ledger import audit, ceilings, chain, queries, refusals, terms
 from discreet.ledger.records import Account, Allotment, Entry, Verification
 from discreet.ledger.store import Store
 from discreet.ledger.witnesses import Witnesses
@@ -82,6 +82,12 @@ class Reader:
         """Return a reservation's state: "reserved", "touched", "released", "lost" or "cancelled"."""
         with self._store.read() as connection:
             return chain.STATES[queries.find_reservation(connection, entry)[1]]
+
+    def held(self, dataset: str, request: str) -> int | None:
+        """Return the reserve entry that holds what may still be drawn of a ceiling; None where there is none."""
+        with self._store.read() as connection:
+            row = ceilings.standing(connection, terms.check_dataset(dataset), terms.check_request(request))
+            return None if row is None else int(row["seq"])
 
     def last_entry(self, connection: Connection) -> int:
         """Return the place of the last entry, from 1; inside `within`, of the one that was just made."""

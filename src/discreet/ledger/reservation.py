@@ -67,3 +67,7 @@ class Reservation:
     def cancel(self, *, within: Within | None = None) -> None:
         """Give the cost back; only while no byte of the data can have been read."""
         self._move(self.entry, "cancel", None, within)
+
+    def close(self, text: str, *, within: Within | None = None) -> None:
+        """Give back what was not drawn from a ceiling, and store what its parts came to, both or neither."""
+        self._move(self.entry, "close", text, within)

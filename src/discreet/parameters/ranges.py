@@ -9,6 +9,12 @@ from typing import Any
 from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler, ValidationInfo
 from pydantic_core import CoreSchema, core_schema
 
+REMEDIES = {
+    "epsilon": "Common choices are 0.1 to 3.",
+    "delta": "Common choices are far below one over the number of people, such as 1e-6.",
+}
+"""What to do about a parameter out of range, beyond choosing another value."""
+
 
 @dataclass(frozen=True)
 class Between:
@@ -34,7 +40,8 @@ class Between:
         """Return a number within the range, or refuse it."""
         if self.low <= value <= self.high or (self.or_zero and value == 0):
             return value
-        raise ValueError(f"{info.field_name} must {self}, but {info.field_name}={value:.12g}.")
+        remedy = REMEDIES.get(str(info.field_name), "Choose a value in that range.")
+        raise ValueError(f"{info.field_name} must {self}, but {info.field_name}={value:.12g}. {remedy}")
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         return core_schema.with_info_after_validator_function(self, handler(source))

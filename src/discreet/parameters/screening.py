@@ -168,14 +168,18 @@ class IndependenceParameters(ScreeningParameters):
     ] = None
 
 
-DECORRELATION_SHARES = {"y_median": 0.05, "y_scale": 0.04, "gram": 0.4, "pilot": 0.2, "y_shift": 0.03}
+DECORRELATION_SHARES = {
+    "x_center": 0.05,
+    "y_median": 0.05,
+    "y_scale": 0.04,
+    "gram": 0.32,
+    "pilot": 0.16,
+    "y_shift": 0.05,
+}
 """Of epsilon, for each part before the choice of the columns, in their order."""
 
-PUBLIC_SHARES = {"y_median": 0.1, "y_scale": 0.04, "gram": 0.03, "pilot": 0.25, "public_check": 0.08, "y_shift": 0.04}
-"""The same where the columns' moments are public: of the gram only a private number of rows is left to buy.
-
-Where it can see anything, a part looks at whether the rows go with the public moments.
-"""
+PUBLIC_SHARES = {"y_median": 0.1, "y_scale": 0.04, "gram": 0.03, "pilot": 0.3, "y_shift": 0.05}
+"""The same where the columns' moments are public: of the gram only a private number of rows is left to buy."""
 
 FEW_SHARES = {"y_median": 0.12, "gram": 0.03, "y_shift": 0.05}
 """The same where rows are few besides: the target is above or below its median, and there is no pilot."""
@@ -210,14 +214,24 @@ class DecorrelatedParameters(Parameters):
             "is that of its bounds; a number is public, in its unit. It may be off by far: it is corrected for.",
         ),
     ] = "private"
+    x_center: Annotated[
+        Mapping[str, PublicCenter] | Literal["private", "middle"],
+        Field(
+            title="x center",
+            description="Middle of the numeric columns: their zeros. private estimates their means from a share of "
+            "epsilon, so that columns far from the middle of their bounds are cut around where they lie; middle is "
+            "that of their bounds; numbers are public, by column in its unit, and the middle for those that are not "
+            "named. Not with public_moments.",
+        ),
+    ] = "private"
     shares: Annotated[
         Shares,
-        SharesOf(tuple(DECORRELATION_SHARES)),
+        SharesOf((*DECORRELATION_SHARES, "public_check")),
         Field(
             description=f"{DIVIDED} The choice has what these leave: "
             + ", ".join(f"{name} {share:g}" for name, share in DECORRELATION_SHARES.items())
-            + ". With public_moments others: the gram is only a private number of rows, and with many rows "
-            "public_check looks at whether they go with the public moments."
+            + ". With public_moments others, of what public_check leaves: 0.01 to 0.08 for a look at whether the rows "
+            "go with these, which are not used otherwise."
         ),
     ] = None
     public_moments: PublicMomentsOption = None

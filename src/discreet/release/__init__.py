@@ -16,7 +16,7 @@ from discreet.release.parts import PartRecord, PooledRecord
 from discreet.release.provenance import READ, STATED, UNSTATED, LedgerRecord, Provenance, RowsOrigin
 from discreet.release.record import LARGEST, Symmetric
 from discreet.release.release import SCHEMA, Release, canonical_sha256
-from discreet.release.scores import ReliabilityRecord, ScoreRecord
+from discreet.release.scores import ReliabilityRecord, ScoreRecord, SeparationRecord
 
 __all__ = [
     "LARGEST",
@@ -54,6 +54,7 @@ __all__ = [
     "ReliabilityRecord",
     "RowsOrigin",
     "ScoreRecord",
+    "SeparationRecord",
     "SizeRecord",
     "StepRecord",
     "Symmetric",

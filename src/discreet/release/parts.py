@@ -16,15 +16,27 @@ class PartRecord(Record):
     delta: float = Field(ge=0, lt=1)
     rho: float = Field(gt=0)
     certainty: Chance = Field(description="what was reached with this part and those before")
+    width: float | None = Field(
+        default=None, ge=0, exclude_if=is_absent, description="the same of the interval, where its width was asked for"
+    )
 
 
 class PooledRecord(Record):
     """Moments that were bought part by part, until they were sure enough or a ceiling was reached."""
 
-    until: Annotated[float, Field(gt=0, lt=1)]
-    of: Literal["model", "columns"] = Field(
+    until: Annotated[float, Field(gt=0, lt=1)] | None = Field(description="None where a width was to be reached")
+    of: Literal["model", "columns", "width"] = Field(
         description="whose chance was to reach `until`: the likeliest model's, or "
-        "of each column that it matters or that it does not"
+        "of each column that it matters or that it does not; or whether a width was asked for"
+    )
+    width: float | None = Field(
+        default=None,
+        gt=0,
+        exclude_if=is_absent,
+        description="to be reached by the widest interval of a coefficient, of probability .95, in its own unit",
+    )
+    coefficient: str | None = Field(
+        default=None, exclude_if=is_absent, description="whose interval alone was to be so narrow"
     )
     prior: Literal["broad", "sparse"]
     at_most: float = Field(gt=0, description="the ceiling on epsilon, at the guarantee's delta")

@@ -97,8 +97,9 @@ class Release(ReleaseViews, Record):
 
     @property
     def intervals_tell_nothing(self) -> bool:
-        """Whether the interval of every slope holds zero and all that the columns' bounds allow."""
-        slopes = [] if self.fit is None or self.hybrid is not None else self.fit.coefficients
+        """Whether there are intervals, and that of every slope holds zero and all that the columns' bounds allow."""
+        has_own = self.fit is not None and self.fit.has_intervals and self.hybrid is None
+        slopes = self.fit.coefficients if self.fit is not None and has_own else []
         slopes = [slope for slope in slopes if slope.column is not None]
         return bool(slopes) and all(self._tells_nothing(slope) for slope in slopes)
 

@@ -26,6 +26,20 @@ class ReliabilityRecord(Record):
     n_units: Positive
 
 
+class SeparationRecord(Record):
+    """Directions along which nothing tells that coefficients end, per half range, in the order of the coefficients.
+
+    A combination of coefficients that rises along one has no upper end, one that falls no lower end.
+    """
+
+    separating: tuple[Vector, ...] = Field(
+        default=(), description="rows of one value may all have one response: a level, an end of a column, or all rows"
+    )
+    undetermined: tuple[Vector, ...] = Field(
+        default=(), description="orthonormal; rows may not vary there: no combination with a part there has any end"
+    )
+
+
 class ScoreRecord(Record):
     """The noisy score of a logistic or Poisson regression, and the variance of its noise, as intervals ask for it.
 
@@ -58,6 +72,7 @@ class ScoreRecord(Record):
     mismatch: Variance = Field(description="tau: relative error of the curve")
     law: Literal["gaussian", "spherical_laplace"] = Field(default="gaussian", description="of the noise")
     is_told: bool = Field(default=True, description="False where noise hides so much that nothing is told")
+    separation: SeparationRecord = Field(default=SeparationRecord(), description="ends that cannot be told")
     reliability: ReliabilityRecord | None = Field(default=None, description="where units told the sampling variance")
 
     @model_validator(mode="after")
@@ -65,6 +80,7 @@ class ScoreRecord(Record):
         p, known, of_curve = len(self.coef), self.reliability, len(self.coef) + len(self.fixed)
         vectors = [self.middles, self.half_widths, self.constant, self.point, self.slope_offset]
         vectors += [self.told] if self.told else []
+        vectors += [*self.separation.separating, *self.separation.undetermined]
         triangles, squares = [self.rest, self.information, self.sampling, self.noise], [self.slope_basis]
         triangles.append(self.slope_noise)
         if known is not None:

@@ -6,12 +6,15 @@ Functions for the templates return `Markup`, which these pass through; everythin
 import re
 from collections.abc import Callable
 from functools import cache
+from typing import TYPE_CHECKING
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from discreet.report.widths import cells
 from discreet.report.words import listed, visible
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 WIDTH = 80
 """Columns of a terminal that the text format keeps to."""
@@ -120,8 +123,10 @@ def lines(value: str) -> Markup:
 
 
 @cache
-def environment(format: str) -> Environment:
+def environment(format: str) -> "Environment":
     """Return the templates of a format, in which whatever is told is escaped for it."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined  # what renders nothing must not wait for it
+
     escapers: dict[str, Callable[[object], Markup]] = {"text": to_text, "markdown": to_markdown, "html": to_html}
     escaper = escapers[format]
     environment = Environment(

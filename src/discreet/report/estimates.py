@@ -63,7 +63,10 @@ class Whole:
 
 @dataclass(frozen=True)
 class Fit:
-    """A regression, or another estimate, in short texts; `has_public` where public records alone tell each one too."""
+    """A regression, or another estimate, in short texts.
+
+    `has_public` where public records alone tell each one too; `has_equal_variances` where intervals suppose those.
+    """
 
     family: str
     words: str
@@ -88,6 +91,7 @@ class Fit:
     offset: str | None
     exposure: str | None
     weights: str | None
+    has_equal_variances: bool
     wholes: tuple[Whole, ...] = ()
 
 
@@ -138,8 +142,17 @@ def fit(release: Release) -> Fit | None:
         offset=record.offset and shortened(record.offset, 40),
         exposure=record.exposure and shortened(record.exposure, 40),
         weights=record.weights and shortened(record.weights, 40),
+        has_equal_variances=_has_equal_variances(release, record),
         wholes=tuple(map(_whole, record.joint)),
     )
+
+
+def _has_equal_variances(release: Release, record: FitRecord) -> bool:
+    """Whether linear intervals suppose errors of equal variance: no second pass tells a variance by units."""
+    moments = release.moments
+    if record.family != "linear" or moments is None or not record.has_intervals:
+        return False
+    return moments.whitened is None or moments.whitened.scores is None
 
 
 def _whole(record: JointRecord) -> Whole:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from discreet.release import PosteriorRecord, PriorPosterior, Release
+from discreet.release import PooledRecord, PosteriorRecord, PriorPosterior, Release
 from discreet.report.drawing import ACCENT, INK, MUTED, PALE, SHARES, Key, rows_panel, shares, svg
 from discreet.report.estimates import MOST_DRAWN
 from discreet.report.widths import squeezed
@@ -76,17 +76,27 @@ def parts(release: Release) -> tuple[str, ...]:
     record = release.pooled
     if record is None:
         return ()
-    count, last = len(record.parts), record.parts[-1].certainty
-    whose = "the likeliest model is right" if record.of == "model" else "each column's verdict, that it matters or not,"
-    whose += " with a chance of" if record.of == "model" else " is right with a chance of"
-    aim = f"{percent(record.until)} was requested" + ("" if record.reached else ", and the ceiling came first")
+    count = len(record.parts)
     worth = f"rho {at_most(record.rho_spent, 3)}, " if record.accounting == "zcdp" else ""
     return (
-        f"Bought in {count} part{'s' if count > 1 else ''}: {whose} at least {percent(last)}, if "
-        f"{WORDS[record.prior]} are expected ({aim}).",
+        f"Bought in {count} part{'s' if count > 1 else ''}: {_reached(record)}.",
         f"Spent {worth}epsilon {at_most(record.epsilon_spent, 3)} of at most {at_most(record.at_most, 3)}. A single "
         f"release with as little noise costs epsilon {at_most(record.fixed_epsilon, 3)}, if that is known beforehand.",
     )
+
+
+def _reached(record: PooledRecord) -> str:
+    """What was to be reached, and what was."""
+    last, missed = record.parts[-1], "" if record.reached else ", and the ceiling came first"
+    belief = f"if {WORDS[record.prior]} are expected"
+    if record.width is not None and last.width is not None:
+        whose = f"the interval of {visible(record.coefficient)}" if record.coefficient else "the widest interval"
+        wide, wished = alike([last.width, record.width], record.width)
+        return f"{whose}, of probability 95%, is {wide} wide, {belief} ({wished} was requested{missed})"
+    of_model = record.of == "model"
+    whose = "the likeliest model is right" if of_model else "each column's verdict, that it matters or not, is right"
+    wished = percent(record.until or 0.0)
+    return f"{whose} with a chance of at least {percent(last.certainty)}, {belief} ({wished} was requested{missed})"
 
 
 def chances_picture(record: PosteriorRecord) -> str:

@@ -34,17 +34,16 @@ class Price:
 def price(event: dict[str, Any] | None) -> Price:
     """Return what an event costs.
 
-    The sums over its parts, the largest of each over groups of units; zero for what cannot be read.
+    The sums over its parts, the largest of each over groups of units or alternatives; zero for what cannot be read.
     """
-    if (
-        isinstance(event, dict)
-        and event.get("type") == "ParallelEvent"
-        and isinstance(event.get("events"), list | tuple)
-    ):
-        groups = [price(group) for group in event["events"]] or [Price()]
-        return Price(*(max(getattr(group, name) for group in groups) for name in ("epsilon", "rho", "delta")))
-    parts = list(_leaves(event))
-    return Price(*(sum(_amount(part.get(name)) for part in parts) for name in ("epsilon", "rho", "delta")))
+    if not isinstance(event, dict):
+        return Price()
+    amounts = ("epsilon", "rho", "delta")
+    if not isinstance(event.get("events"), list | tuple):
+        return Price(*(_amount(event.get(name)) for name in amounts))
+    parts = [price(part) for part in event["events"]] or [Price()]
+    together = max if event.get("type") in ("ParallelEvent", "AlternativeEvent") else sum
+    return Price(*(together(getattr(part, name) for part in parts) for name in amounts))
 
 
 def parts_of(event: dict[str, Any] | None) -> list[dict[str, Any]]:
@@ -61,7 +60,8 @@ def groups_of(event: dict[str, Any] | None) -> list[int]:
 
 def _leaves(event: Any) -> Iterator[dict[str, Any]]:
     if isinstance(event, dict) and isinstance(event.get("events"), list | tuple):
-        for part in event["events"]:
+        of_one = event.get("type") == "AlternativeEvent"
+        for part in event["events"][:1] if of_one else event["events"]:
             yield from _leaves(part)
     elif isinstance(event, dict):
         yield event

@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import combinations_with_replacement
 
 from discreet.release import FitRecord, MomentsRecord, Release
@@ -40,7 +40,12 @@ def tidy_csv(release: Release) -> str:
     head, rows = _answer(release)
     origin = _origin(release)
     lines: Iterator[tuple[Cell, ...]] = ((*row, *origin) for row in rows)
-    return "".join(",".join(map(_written, line)) + "\n" for line in ((*head, *_ORIGIN), *lines))
+    return table_csv((*head, *_ORIGIN), lines)
+
+
+def table_csv(head: Iterable[str], rows: Iterable[Iterable[Cell]]) -> str:
+    """Return a table as CSV that spreadsheets and statistical software read alike."""
+    return "".join(",".join(map(_written, line)) + "\n" for line in (head, *rows))
 
 
 def _answer(release: Release) -> tuple[tuple[str, ...], Iterator[tuple[Cell, ...]]]:

@@ -5,10 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from discreet.accounting.events import ComposedEvent, LaplaceEvent, ObjectivePerturbationEvent
+from discreet.accounting.events import ComposedEvent, EllipsoidEvent, LaplaceEvent, ObjectivePerturbationEvent
 from discreet.kernels.glm.objective_perturbation import minimized
 from discreet.kernels.moments.moments import GRID
 from discreet.mechanisms.additive import discrete_laplace
+from discreet.mechanisms.ellipsoid import ellipsoid_noise
 from discreet.mechanisms.spherical import spherical_laplace
 from discreet.methods.registry import method_of
 from discreet.methods.regression.objective_perturbation import STEP
@@ -16,6 +17,9 @@ from discreet.selftest.evidence import Evidence
 from discreet.selftest.replay import swapped
 from discreet.selftest.tables import LABEL, REPLACE, Pair
 from discreet.selftest.tape import Tape
+
+MECHANISMS = spherical_laplace, minimized, discrete_laplace, ellipsoid_noise
+PARTS = "minimizer", "output", "information", "dispersion"
 
 LARGEST_COUNT = 2.0
 COUNT = {"type": "integer", "lower": 0, "upper": LARGEST_COUNT}
@@ -51,7 +55,7 @@ def _objective(
 
         return call
 
-    with swapped({each: watched(each) for each in (spherical_laplace, minimized, discrete_laplace)}):
+    with swapped({each: watched(each) for each in MECHANISMS}):
         prepared.run(table, Tape((0.3, 0.7, 0.2, 0.6, 0.4)))
     (n_numbers, rate, _source), linear = calls["spherical_laplace"]
     (_sums, term, chosen), _theta = calls["minimized"]
@@ -65,24 +69,39 @@ def _objective(
     # A row at a corner added moves three entries and the number of rows; replaced by another, the entries alone.
     moved = (3 if relation == REPLACE else 4) * GRID**2
     fault = "" if np.array_equal(linear, term) else "the linear term is not what was drawn"
-    charges = _charges(prepared.event)
+    charges = _charges(prepared.event, family == "poisson")
     about: dict[str, Any] = {
         "subject": subject,
         "claim": "methods/regression/objective_perturbation.privacy.md",
         "neighboring": relation,
     }
     about |= {"delta": 0.0, "how": "replay", "n_draws": 0, "fault": fault}
+    shown = [spent, distance / float(scale), moved / float(information_scale)]
+    if family == "poisson":
+        shown.append(_of_squares(calls["ellipsoid_noise"][0][1], relation))
     return [
-        Evidence(case="delta 0: its minimizer", epsilon=charges[0], shown=spent, **about),
-        Evidence(case="delta 0: its output", epsilon=charges[1], shown=distance / float(scale), **about),
-        Evidence(case="delta 0: its information", epsilon=charges[2], shown=moved / float(information_scale), **about),
+        Evidence(case=f"delta 0: its {part}", epsilon=charge, shown=each, **about)
+        for part, charge, each in zip(PARTS, charges, shown, strict=False)
     ]
 
 
-def _charges(event: ComposedEvent) -> tuple[float, ...]:
-    """Return the charges for the minimizer, for the noise on the output, and for the information."""
-    if [type(each) for each in event.events] != [ObjectivePerturbationEvent, LaplaceEvent, LaplaceEvent]:
-        raise TypeError("The parts of objective perturbation must be a minimizer and two Laplace releases.")
+def _of_squares(scales: Any, relation: str) -> float:
+    """The length, over the scales, of the change by a unit whose score is as long as is let through.
+
+    Of two columns: the sum of lengths, then the products 00, 01 and 11. A unit of score (s, 0) is added, or replaced by
+    one of (0, s), which is as long and moves two products.
+    """
+    of_length, first, _, second = (GRID**2 / float(scale) for scale in scales)
+    return math.hypot(first, second) if relation == REPLACE else math.hypot(of_length, first)
+
+
+def _charges(event: ComposedEvent, has_squares: bool) -> tuple[float, ...]:
+    """Return the charges for the minimizer, for the noise on the output, for the information, and for counts for how
+    much they vary.
+    """
+    kinds = [ObjectivePerturbationEvent, LaplaceEvent, LaplaceEvent, *([EllipsoidEvent] * has_squares)]
+    if [type(each) for each in event.events] != kinds:
+        raise TypeError("The parts of objective perturbation must be a minimizer, two Laplace releases, and squares.")
     return tuple(float(getattr(each, "epsilon")) for each in event.events)  # noqa: B009 - of events of any kind
 
 

@@ -21,6 +21,7 @@ import numpy as np
 from scipy.special import expit, ndtri
 
 from discreet.accounting.events import (
+    AlternativeEvent,
     ComposedEvent,
     CubeEvent,
     EllipsoidEvent,
@@ -281,9 +282,11 @@ def replayed(
     if outcomes[0] != outcomes[1]:
         return Replayed((), "the release depends on the rows beyond its noise")
     costs = [(call.kind, call.cost(other)) for call, other in zip(first.calls, second.calls, strict=True)]
-    charges = [_charge(leaf) for leaf in _leaves(event) if not isinstance(leaf, FailureEvent)]
-    if [kind for kind, _ in _by_kind(costs)] != [kind for kind, _ in _by_kind(charges)]:
+    ways = [[_charge(leaf) for leaf in leaves if not isinstance(leaf, FailureEvent)] for leaves in _ways(event)]
+    alike = [way for way in ways if [kind for kind, _ in _by_kind(way)] == [kind for kind, _ in _by_kind(costs)]]
+    if not alike:
         return Replayed((), "what is done is not what is charged")
+    charges = next((way for way in alike if [kind for kind, _ in way] == [kind for kind, _ in costs]), alike[0])
     passed = sum(call.epsilon for call in first.calls)
     charged_epsilon = sum(epsilon for kind, epsilon in charges if kind == "selection")
     if passed > charged_epsilon * (1.0 + ROUNDING):
@@ -310,10 +313,14 @@ def _by_kind(parts: Iterable[tuple[str, float]]) -> list[tuple[str, list[float]]
     return [(kind, [amount for _, amount in group]) for kind, group in groups]
 
 
-def _leaves(event: Event) -> list[Event]:
+def _ways(event: Event) -> list[list[Event]]:
+    """Return the parts of an event, for each of the alternatives that there are."""
+    if isinstance(event, AlternativeEvent):
+        return [way for part in event.events for way in _ways(part)]
     if isinstance(event, (ComposedEvent, ParallelEvent)):
-        return [leaf for part in event.events for leaf in _leaves(part)]
-    return [event]
+        choices = itertools.product(*(_ways(part) for part in event.events))
+        return [list(itertools.chain(*choice)) for choice in choices]
+    return [[event]]
 
 
 def _charge(event: Event) -> tuple[str, float]:

@@ -86,7 +86,7 @@ def best_selection(
     names = Design.plan(metadata, target, candidates).candidates
     stated = Supposition.of(supposed)
     rows = metadata.n_rows if n_rows is None else n_rows
-    scenarios = _scenarios(stated, metadata, target, names, None if rows is None else min(rows, MOST_ROWS))
+    scenarios = _scenarios(stated, metadata, target, names, None if rows is None else min(rows, MOST_ROWS), known)
     drawn_rows = scenarios[0].n_rows
     compared = rivals(metadata, target, names, delta, drawn_rows, known)
     drawn_epsilon = min(epsilon * (rows or drawn_rows) / drawn_rows, EPSILON.high)
@@ -122,11 +122,16 @@ def best_selection(
 
 
 def _scenarios(
-    stated: Supposition, metadata: Metadata, target: str, names: Sequence[str], n_rows: int | None
+    stated: Supposition,
+    metadata: Metadata,
+    target: str,
+    names: Sequence[str],
+    n_rows: int | None,
+    known: PublicMoments | None,
 ) -> list[Scenario]:
     """What is stated; where nothing is but the number of columns, all kinds of tables."""
     if _is_open(stated):
-        return worlds(metadata, target, names, n_rows, stated.n_true)
+        return worlds(metadata, target, names, n_rows, stated.n_true, known)
     listed = numbers(len(names)) if stated.leaves_columns_open else (None,)
     return [scenario for k in listed for scenario in stated.scenarios(metadata, target, names, n_rows, k)]
 

@@ -188,8 +188,8 @@ def _rated(scenario: Scenario, fit: FitRecord) -> list[tuple[float, float, bool,
             low, high = term.interval
             ratings.append(
                 (
-                    abs(term.estimate - true) * _half(scenario, name),
-                    (high - low) / 2.0 * _half(scenario, name),
+                    abs(term.estimate - true) * half_range(scenario, name),
+                    (high - low) / 2.0 * half_range(scenario, name),
                     low <= true <= high,
                     term.uninformative,
                 )
@@ -201,7 +201,7 @@ def _true(scenario: Scenario, name: str, terms: Sequence[CoefficientRecord]) -> 
     """The supposed coefficients in own units; of levels, against the one that has no coefficient."""
     column, effect = scenario.metadata.declared(name), scenario.effects[name]
     if not isinstance(column, CategoryColumn):
-        return [effect / _half(scenario, name)]
+        return [effect / half_range(scenario, name)]
     levels = column.levels or ()
     last = max(len(levels) - 1, 1)
     values = scenario.level_effects.get(name) or tuple(effect * place / last for place in range(len(levels)))
@@ -211,7 +211,7 @@ def _true(scenario: Scenario, name: str, terms: Sequence[CoefficientRecord]) -> 
     return [by_level[str(term.level)] - reference for term in terms]
 
 
-def _half(scenario: Scenario, name: str) -> float:
+def half_range(scenario: Scenario, name: str) -> float:
     """Half the range of a number; 1 for a category."""
     column = scenario.metadata.declared(name)
     return 1.0 if isinstance(column, CategoryColumn) else half_width(column)[1]

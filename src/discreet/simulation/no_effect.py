@@ -19,7 +19,6 @@ from discreet.methods.moments.moment_answers import MomentAnswers
 from discreet.methods.screening.threshold_choice import EXPECTED
 from discreet.release import ChanceRecord, MomentsRecord, NoiseRecord
 from discreet.simulation.draws import normals, uniforms
-from discreet.simulation.scenario import Scenario
 from discreet.typing import Floats
 
 SEED = 20_260
@@ -327,6 +326,8 @@ def moments_correlation(method: Method, metadata: Metadata, target: str, candida
 
     From the noise in the moments of drawn tables where a column explains half; None where none can be drawn.
     """
+    from discreet.simulation.scenario import Scenario  # frames in memory, which other answers need not
+
     n_rows = metadata.n_rows or getattr(method, "n0", None)
     if n_rows is None or n_rows * len(candidates) > MOST_CELLS:
         return None

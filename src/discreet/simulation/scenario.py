@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 from scipy.special import ndtr
 
+from discreet.data.arrow_arrays import number_array, place_array, text_array
 from discreet.data.columns import Features
 from discreet.data.derived_columns import columns_read
 from discreet.data.design import Design, bounded, declared_batch, numbers
@@ -36,7 +37,7 @@ SAMPLE_CELLS, LEAST_SAMPLE = 2**23, 200
 FEW = 60
 """Candidates whose moments are added up at once; of more, those that are asked for alone."""
 
-MOST_DRAWN = 10_000
+MOST_DRAWN = 5_000
 """Rows that a drawn table has; of a larger one each row counts several times."""
 
 
@@ -344,7 +345,7 @@ class Scenario:
         columns = {name: self._cells(name, scores[:, j]) for j, name in enumerate(self.candidates)}
         if getattr(self.metadata.declared(self.target), "type", "") == "integer" and self.repeats == 1:
             total = np.rint(total)
-        columns[self.target] = _array(np.clip(total, middle - half, middle + half))
+        columns[self.target] = number_array(np.clip(total, middle - half, middle + half))
         return SimulatedTable(pa.table(columns), self.draw_metadata, self.repeats)
 
     def explained(self, table: SimulatedTable, selected: Sequence[str]) -> float:
@@ -447,9 +448,9 @@ class Scenario:
         if isinstance(column, NumericColumn):
             middle, half = half_width(column)
             values = middle + half * scores
-            return _array(np.rint(values) if column.type == "integer" else values)
+            return number_array(np.rint(values) if column.type == "integer" else values)
         levels = column.levels or ()
-        return pa.array(levels).take(pa.array(level_places(scores, len(levels))))
+        return pa.DictionaryArray.from_arrays(place_array(level_places(scores, len(levels))), text_array(levels))
 
 
 def _as_of_more(noise: Floats, scores: Floats, repeats: int) -> Floats:
@@ -463,9 +464,3 @@ def _as_of_more(noise: Floats, scores: Floats, repeats: int) -> Floats:
         return noise
     by_chance = columns @ np.linalg.lstsq(columns, noise, rcond=None)[0]
     return np.asarray(noise - (1.0 - 1.0 / math.sqrt(repeats)) * by_chance)
-
-
-def _array(values: Floats) -> pa.Array:
-    """Numbers as Arrow; its own conversion would load pandas first."""
-    contiguous = np.ascontiguousarray(values, dtype=np.float64)
-    return pa.Array.from_buffers(pa.float64(), len(contiguous), [None, pa.py_buffer(contiguous)])

@@ -1,13 +1,17 @@
 """What tables are supposed to be like where nothing is stated: several kinds, none of them the kindest."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 from typing_extensions import override
 
 from discreet.data.metadata import Metadata, half_width
+from discreet.parameters.public_moments import PublicMoments
+from discreet.simulation.known_scenario import KnownScenario
+from discreet.simulation.public_pattern import signal
 from discreet.simulation.scenario import N_TRUE, R_SQUARED, SPREAD, Scenario
 from discreet.typing import Floats
 
@@ -63,6 +67,8 @@ class World(NamedTuple):
         What the columns explain.
     width : float
         Part that the target fills of its bounds, more or less.
+    is_apart : bool
+        Whether every other column matters, in place of the first ones.
     """
 
     equal: bool = True
@@ -71,6 +77,7 @@ class World(NamedTuple):
     place: float = 0.0
     r_squared: float = R_SQUARED
     width: float = 1.0
+    is_apart: bool = False
 
 
 WORLDS = (
@@ -79,6 +86,13 @@ WORLDS = (
     World(kind=UnevenScenario),
     World(equal=False, place=-0.5),
 )
+KNOWN = (
+    World(kind=KnownScenario),
+    World(equal=False, kind=KnownScenario, is_apart=True),
+    World(kind=KnownScenario, r_squared=0.1, width=0.5, is_apart=True),
+    World(equal=False, kind=KnownScenario, place=-0.5),
+)
+"""Where public moments say how columns are."""
 HARD = (
     World(correlation=0.6, r_squared=0.1),
     World(equal=False, kind=MixedScenario, width=0.5),
@@ -100,10 +114,21 @@ def numbers(n_candidates: int) -> tuple[int, ...]:
 
 
 def worlds(
-    metadata: Metadata, target: str, names: Sequence[str], n_rows: int | None, n_true: int | None = None
+    metadata: Metadata,
+    target: str,
+    names: Sequence[str],
+    n_rows: int | None,
+    n_true: int | None = None,
+    known: PublicMoments | None = None,
 ) -> list[Scenario]:
-    """Return the scenarios: all kinds with all numbers of columns that matter, or the one that is stated."""
+    """Return the scenarios: all kinds with all numbers of columns that matter, or the one that is stated.
+
+    Where public moments are known, columns are like these.
+    """
     listed = numbers(len(names)) if n_true is None else (n_true,)
+    if known is not None:
+        facts = (metadata, target, names, n_rows, known)
+        return [_scenario(world, k, *facts) for k in listed for world in KNOWN]
     scenarios = [_scenario(world, k, metadata, target, names, n_rows) for k in listed for world in WORLDS]
     hard = _usual(len(names)) if n_true is None else n_true
     return [*scenarios, *(_scenario(world, hard, metadata, target, names, n_rows) for world in HARD)]
@@ -114,13 +139,23 @@ def _usual(n_candidates: int) -> int:
 
 
 def _scenario(
-    world: World, n_true: int, metadata: Metadata, target: str, names: Sequence[str], n_rows: int | None
+    world: World,
+    n_true: int,
+    metadata: Metadata,
+    target: str,
+    names: Sequence[str],
+    n_rows: int | None,
+    known: PublicMoments | None = None,
 ) -> Scenario:
     sizes = np.ones(n_true) if world.equal else np.arange(n_true, 0.0, -1.0)
     middle, half = half_width(metadata.declared(target))  # type: ignore[arg-type]
-    effects = {name: float(size) * half / n_true for name, size in zip(names, sizes, strict=False)}
+    in_turn = [*names[::2], *names[1::2]] if world.is_apart else names
+    effects = {name: float(size) * half / n_true for name, size in zip(in_turn, sizes, strict=False)}
     facts = {"r_squared": world.r_squared, "correlation": world.correlation, "n_rows": n_rows}
     stated = world.kind.of(metadata, target, names, effects=effects, **facts)  # type: ignore[arg-type]
+    if known is not None:
+        stated = replace(cast("KnownScenario", stated), known=known)
+        stated = replace(stated, noise_sd=math.sqrt(stated.explained_variance * (1.0 / world.r_squared - 1.0)))
     # The bounds lie at three standard deviations, on the nearer side of the mean.
     width = SPREAD * half * (1.0 - abs(world.place)) * world.width
     factor = width / (stated.explained_variance + stated.noise_sd**2) ** 0.5
@@ -129,4 +164,6 @@ def _scenario(
     if world.kind is MixedScenario:  # columns are not in the middle, on average
         means = (MEASURED_PLACE, 2.0 * YES - 1.0)
         intercept -= sum(size * means[j % 2] for j, size in enumerate(effects.values()))
+    if known is not None:
+        intercept -= float(signal(stated.sample, stated.candidates, effects, {}).mean())
     return replace(stated, effects=effects, noise_sd=factor * stated.noise_sd, intercept=intercept)

@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from discreet.data.engines.sql_identity import database_server as database_server
     from discreet.data.metadata import Metadata as Metadata
     from discreet.data.public_moments import public_moments as public_moments
+    from discreet.data.skeleton import kind_of as kind_of
     from discreet.data.sources import DATABASE_SUFFIXES as DATABASE_SUFFIXES
     from discreet.data.sources import open_table as open_table
     from discreet.ledger import Account as Account
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
     from discreet.workflow.expectation import Question as Question
     from discreet.workflow.expectation_figures import expect as expect
     from discreet.workflow.expectation_figures import refined as refined
+    from discreet.workflow.expectation_parts import expected_parts as expected_parts
+    from discreet.workflow.expectation_parts import parts_record as parts_record
     from discreet.workflow.expectation_report import accuracy_picture as accuracy_picture
     from discreet.workflow.expectation_report import expectation_page as expectation_page
     from discreet.workflow.hybrid import check_weighted as check_weighted
@@ -46,10 +49,16 @@ if TYPE_CHECKING:
     from discreet.workflow.hybrid import weighted_records as weighted_records
     from discreet.workflow.hybrid import write_weighted as write_weighted
     from discreet.workflow.metadata import check_metadata as check_metadata
+    from discreet.workflow.metadata import check_metadata_text as check_metadata_text
     from discreet.workflow.metadata import convert_metadata as convert_metadata
     from discreet.workflow.metadata import derived_columns as derived_columns
+    from discreet.workflow.metadata import metadata_of_header as metadata_of_header
+    from discreet.workflow.metadata import metadata_schema as metadata_schema
     from discreet.workflow.paid_parts import parts_of as parts_of
     from discreet.workflow.paid_parts import pay_as_you_go as pay_as_you_go
+    from discreet.workflow.paid_request import PartsRequest as PartsRequest
+    from discreet.workflow.paid_request import is_in_parts as is_in_parts
+    from discreet.workflow.paid_request import price_parts as price_parts
     from discreet.workflow.paid_terms import terms_for as terms_for
     from discreet.workflow.priced_request import PricedRequest as PricedRequest
     from discreet.workflow.priced_request import price as price
@@ -61,6 +70,8 @@ if TYPE_CHECKING:
     from discreet.workflow.request import check_table as check_table
     from discreet.workflow.request import fulfil as fulfil
     from discreet.workflow.request import reserve as reserve
+    from discreet.workflow.request_outlook import Outlook as Outlook
+    from discreet.workflow.request_outlook import outlook as outlook
     from discreet.workflow.run_file import RunFile as RunFile
     from discreet.workflow.run_file import read_run as read_run
     from discreet.workflow.table_shape import compare_header as compare_header
@@ -96,11 +107,15 @@ _HOMES = {
     "candidates_record": "discreet.methods.base.candidates",
     "chance_before": "discreet.workflow.chance",
     "check_metadata": "discreet.workflow.metadata",
+    "check_metadata_text": "discreet.workflow.metadata",
+    "metadata_of_header": "discreet.workflow.metadata",
     "check_table": "discreet.workflow.request",
     "check_weighted": "discreet.workflow.hybrid",
     "chosen_by": "discreet.workflow.derive",
     "compare_header": "discreet.workflow.table_shape",
     "convert_metadata": "discreet.workflow.metadata",
+    "kind_of": "discreet.data.skeleton",
+    "metadata_schema": "discreet.workflow.metadata",
     "database_relatives": "discreet.data.engines.sql_identity",
     "database_server": "discreet.data.engines.sql_identity",
     "derived_columns": "discreet.workflow.metadata",
@@ -114,10 +129,17 @@ _HOMES = {
     "method_of": "discreet.methods.registry",
     "misfits": "discreet.workflow.table_shape",
     "new_metadata": "discreet.workflow.table_shape",
+    "Outlook": "discreet.workflow.request_outlook",
+    "outlook": "discreet.workflow.request_outlook",
     "open_public": "discreet.workflow.hybrid",
     "open_table": "discreet.data.sources",
+    "expected_parts": "discreet.workflow.expectation_parts",
+    "parts_record": "discreet.workflow.expectation_parts",
     "parts_of": "discreet.workflow.paid_parts",
     "pay_as_you_go": "discreet.workflow.paid_parts",
+    "PartsRequest": "discreet.workflow.paid_request",
+    "is_in_parts": "discreet.workflow.paid_request",
+    "price_parts": "discreet.workflow.paid_request",
     "public_moments": "discreet.data.public_moments",
     "price": "discreet.workflow.priced_request",
     "terms_for": "discreet.workflow.paid_terms",
@@ -153,6 +175,8 @@ __all__ = [
     "Interval",
     "Ledger",
     "Metadata",
+    "Outlook",
+    "PartsRequest",
     "PricedRequest",
     "Question",
     "Release",
@@ -162,6 +186,7 @@ __all__ = [
     "auto_method",
     "chance_before",
     "check_metadata",
+    "check_metadata_text",
     "check_table",
     "check_weighted",
     "chosen_by",
@@ -176,16 +201,24 @@ __all__ = [
     "expect",
     "expectation_page",
     "expected_errors",
+    "expected_parts",
     "fit_from",
     "fulfil",
+    "is_in_parts",
+    "kind_of",
+    "metadata_of_header",
+    "metadata_schema",
     "method_of",
     "misfits",
     "new_metadata",
     "open_public",
     "open_table",
+    "outlook",
     "parts_of",
+    "parts_record",
     "pay_as_you_go",
     "price",
+    "price_parts",
     "ranges_as_schema",
     "read_run",
     "recommended_command",

@@ -17,8 +17,8 @@ from discreet.workflow.recommendation import recommended, requests, shortlist
 
 Row = dict[str, Any]
 
-FIRST_TABLES = 16
-"""For each selection, before anything is shown."""
+SOONEST_TABLES, FIRST_TABLES = 4, 16
+"""For each selection, before anything is shown, and before some are left out."""
 
 MANY_TABLES = 200
 """For the selections that do best; of several scenarios together twice as many."""
@@ -100,10 +100,11 @@ class Stages:
             ]
             for scenarios, rivals in zip(self._groups, self._rivals, strict=True)
         ]
-        for curve in (curve for group in curves for curve in group):
-            self._extend(curve, self._n_first, None)
-        rows = self._rows(curves)
-        yield self._judged(replace(empty, rows=rows, is_final=False))
+        for n_tables in sorted({min(SOONEST_TABLES, self._n_first), self._n_first}):
+            for curve in (curve for group in curves for curve in group):
+                self._extend(curve, n_tables, None)
+            rows = self._rows(curves)
+            yield self._judged(replace(empty, rows=rows, is_final=False))
         fits = tuple(
             {**asdict(fit), **own}
             for scenario, own in self._scenarios()

@@ -1,12 +1,12 @@
 """Public records beside a private table: opened, tried out by simulation, and written with a release's weights."""
 
+import importlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.csv
-import pyarrow.parquet
 
 from discreet.data.metadata import Metadata
 from discreet.data.public_records import PublicRecords
@@ -113,7 +113,7 @@ def write_weighted(path: str | Path, release: Release, metadata: Metadata, publi
         if Path(path).suffix.lower() == ".csv":
             pyarrow.csv.write_csv(_quoted(rows), sink)
         else:
-            pyarrow.parquet.write_table(rows, sink)
+            importlib.import_module("pyarrow.parquet").write_table(rows, sink)  # loads file systems, too
         write_whole(path, sink.getvalue().to_pybytes())
     return int(rows.num_rows)
 

@@ -1,16 +1,29 @@
 """Metadata checked, and converted between formats."""
 
+import csv
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from discreet.data.formats.convert import read_any, to_csvw, to_smartnoise
+from discreet.accounting.neighbors import NeighboringRelation
+from discreet.data.formats.convert import (
+    Converted,
+    detect,
+    from_csvw,
+    from_smartnoise,
+    read_any,
+    to_csvw,
+    to_smartnoise,
+)
+from discreet.data.header import may_be_row
 from discreet.data.lint import Finding, lint
 from discreet.data.metadata import Metadata
 from discreet.data.metadata_problems import InvalidMetadataError, Problem
-from discreet.data.yaml_text import lines_of, yaml_text
+from discreet.data.skeleton import skeleton
+from discreet.data.yaml_text import lines_of, parse_text, yaml_text
 from discreet.errors import InvalidParameterError
 from discreet.files import read_text
 
@@ -30,6 +43,47 @@ def check_metadata(path: str | Path) -> tuple[Metadata | None, Sequence[Finding]
     places = {".".join(keys): line for keys, line in lines_of(read_text(path, "metadata")).items()}
     findings = [*converted.findings, *lint(converted.metadata)]
     return converted.metadata, [replace(each, line=places.get(each.place)) for each in findings]
+
+
+def check_metadata_text(text: str) -> tuple[Metadata | None, Sequence[Finding]]:
+    """Do what `check_metadata` does, for a text; a file that it names is not opened."""
+    value = parse_text(text, "the text")
+    lines = lines_of(text)
+    try:
+        kind = detect(value)
+        if kind == "discreet":
+            converted = Converted(Metadata.from_value(value, "the text"))
+        else:
+            converted = (from_csvw if kind == "csvw" else from_smartnoise)(value)
+    except InvalidMetadataError as error:
+        problems = [_finding(problem, lines) for problem in error.problems]
+        return None, sorted(problems, key=lambda finding: finding.line or 0)
+    places = {".".join(keys): line for keys, line in lines.items()}
+    findings = [*converted.findings, *lint(converted.metadata)]
+    return converted.metadata, [replace(each, line=places.get(each.place)) for each in findings]
+
+
+def metadata_of_header(text: str, *, dataset: str, unit: str, neighboring: str) -> str:
+    """Write a metadata skeleton from a pasted header: one line of names, or a name and its type on each line."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    if len(lines) == 1:
+        delimiter = max(",;\t|", key=lines[0].count)
+        names = next(csv.reader([lines[0]], delimiter=delimiter), [])
+        header, is_typed = [(name.strip(), "VARCHAR") for name in names], False
+    else:
+        pairs = [re.split(r"[\s:,]+", line.rstrip(","), maxsplit=1) for line in lines]
+        header, is_typed = [(pair[0].strip('"'), pair[-1]) for pair in pairs if len(pair) == 2], True
+        if len(header) < len(lines) or any(re.match(r"[\d.,;-]", storage) for _, storage in header):
+            raise InvalidParameterError(
+                "Each line must hold a column and its type, such as `age INTEGER`, but one does not. Paste the first "
+                "line of the table alone, or names with types. Never paste rows."
+            )
+    if not header or (not is_typed and may_be_row([name for name, _ in header])):
+        raise InvalidParameterError(
+            "The line must name the table's columns, but it may be a person's row: a cell is empty, repeats, or looks "
+            "like a value. Paste the line of names."
+        )
+    return skeleton(header, dataset=dataset, unit=unit, neighboring=neighboring, typed=is_typed)
 
 
 def _finding(problem: Problem, lines: Mapping[tuple[str, ...], int]) -> Finding:
@@ -61,4 +115,26 @@ def convert_metadata(path: str | Path, to: str, **overrides: Any) -> tuple[str, 
     if to == "smartnoise":
         value = to_smartnoise(converted.metadata)
         return yaml_text(value), converted.findings
-    raise InvalidParameterError(f"The format must be discreet, csvw or smartnoise, but it is {to[:40]!r}.")
+    raise InvalidParameterError(
+        f"The format must be discreet, csvw or smartnoise, but it is {to[:40]!r}. Choose one of them."
+    )
+
+
+def metadata_schema() -> str:
+    """Return the JSON Schema of metadata, as text: what an editor completes and checks.
+
+    What pydantic cannot say of the model in it, a condition between fields, stands under `allOf`.
+    """
+    schema = Metadata.model_json_schema(by_alias=True)
+    level: dict[str, Any] = {"type": ["string", "number", "boolean"]}
+    category = schema["$defs"]["CategoryColumn"]["properties"]
+    for name in ("unknown", "reference"):
+        category[name]["anyOf"][0] = level  # a level is compared as text, and may be written as a number
+    category["levels"]["anyOf"][0]["items"] = level
+    number = {"type": "integer"}
+    is_public = {"properties": {"neighboring": {"const": NeighboringRelation.REPLACE_ONE.value}}}
+    public = {"anyOf": [{"required": [name], "properties": {name: number}} for name in ("n_rows", "n_units")]}
+    private = {"properties": {name: {"type": "null"} for name in ("n_rows", "n_units")}}
+    schema["allOf"] = [{"if": is_public, "then": public, "else": private}]
+    head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "discreet/metadata@1"}
+    return json.dumps({**schema, **head}, indent=2, ensure_ascii=False) + "\n"

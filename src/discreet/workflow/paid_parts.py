@@ -8,23 +8,22 @@ that the ledger has answered before costs nothing.
 import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 from discreet.accounting.guarantee import exact_delta
 from discreet.accounting.zcdp import epsilon_of_rho
 from discreet.claims import of_function
 from discreet.data.engine import Table
+from discreet.data.metadata import Metadata
 from discreet.errors import InvalidParameterError, VerificationError
 from discreet.ledger import Ledger
 from discreet.mechanisms.rng import Source
-from discreet.methods.answers.posterior import PRIORS, of_moments
 from discreet.methods.base.method import Progress
 from discreet.methods.base.private_bounds import sides_of
 from discreet.methods.moments.further_moments import FurtherMoments
 from discreet.methods.moments.moments_selection import NoisyMoments
-from discreet.methods.moments.noisy_sums import pooled
 from discreet.release import (
-    READ,
     ClaimRecord,
     MomentsRecord,
     PartRecord,
@@ -34,9 +33,10 @@ from discreet.release import (
     canonical_sha256,
 )
 from discreet.workflow.derive import digest
-from discreet.workflow.dry_runs import candidates_asked
+from discreet.workflow.dry_runs import DryRun, candidates_asked
+from discreet.workflow.paid_ceiling import Ceiling, question_of
+from discreet.workflow.paid_certainty import Certainty, certainty_of, factor_needed, moments_of, pooled_moments
 from discreet.workflow.paid_terms import Cost, Terms, epsilon_for, read_before, shortened
-from discreet.workflow.priced_request import price
 from discreet.workflow.request import answer
 
 
@@ -88,62 +88,84 @@ def pay_as_you_go(
     -----
     Claim: ``paid_parts.privacy.md``.
     """
-    _check(method, table, target, candidates)
-    bought, costs = list(earlier), [Cost.of_release(part) for part in earlier[terms.n_before :]]
-    buys_level = bool(method.model_copy(update={"epsilon": terms.at_most}).shares_of_target(table.metadata, target))
-    known = [certainty_of(bought[: at + 1], terms) for at in range(len(bought))]
-    release, is_charged = pool(bought, terms, known) if bought else None, False
-    while release is None or not (release.pooled is not None and release.pooled.reached):
-        amount = terms.next_amount(costs, buys_level and not bought)
-        part = None if amount is None else _part(method, terms.budget(amount, costs), bought)
-        if part is None:
-            break
-        names = candidates_asked(part, table, target, candidates)
-        request = price(
-            part, table.metadata, target, names,
-            name=table.name, locator=table.locator if table.rows_origin == READ else None,
-            rows_origin=table.rows_origin,
-        )  # fmt: skip
-        promised = request.promised
-        cost = Cost.of(promised.epsilon, promised.delta, request.prepared.event)
-        if not terms.holds([*costs, cost]):
-            break
-        if ledger is not None and not is_charged and ledger.stored(request.digest) is None:
-            _check_room(terms, costs, table.metadata.dataset, ledger)
-            is_charged = True
-        bought.append(answer(part, table, target, candidates, ledger=ledger, rng=rng, progress=progress).release)
-        costs.append(cost)
-        known.append(certainty_of(bought, terms))
-        release = pool(bought, terms, known)
-        if kept is not None:
-            kept(release)
-    if release is None:
+    check_parts(method, table.metadata, target, candidates)
+    names = candidates_asked(method, table, target, candidates)
+    held = None if ledger is None else Ceiling(ledger, table.metadata, terms, question_of(table.locator, target, names))
+    buyer = Buyer(method, terms, table.metadata, target, names, earlier)
+    ask = partial(answer, ledger=ledger, rng=rng, progress=progress)
+    try:
+        while (part := buyer.next_part()) is not None:
+            ceiling = None if held is None else partial(held.hold, buyer.costs)
+            buyer.add(part, ask(part, table, target, names, ceiling=ceiling).release)
+            if kept is not None:
+                kept(buyer.pooled())
+    finally:
+        if held is not None:
+            held.give_back()
+    if not buyer.bought:
         raise InvalidParameterError("at_most must pay for one part at least, but it does not. Raise it.")
-    return release
+    return buyer.pooled()
 
 
-def _check(method: NoisyMoments, table: Table, target: str, candidates: Sequence[str] | None) -> None:
+class Buyer:
+    """What is bought so far, what it cost, and what comes next: from public facts and from releases."""
+
+    def __init__(
+        self,
+        method: NoisyMoments,
+        terms: Terms,
+        metadata: Metadata,
+        target: str,
+        candidates: Sequence[str] | None,
+        earlier: Sequence[Release] = (),
+    ) -> None:
+        self._method, self._terms, self._question = method, terms, (metadata, target, candidates)
+        self.bought, self.costs = [*earlier], [Cost.of_release(part) for part in earlier[terms.n_before :]]
+        self.known = [certainty_of(earlier[: at + 1], terms) for at in range(len(earlier))]
+        before = (terms.precision_of(Cost.of_release(part)) for part in earlier[: terms.n_before])
+        self._before = sum(before, Fraction(0))
+
+    def next_part(self) -> NoisyMoments | None:
+        """Return the request of the next part; None where parts are sure enough, or the ceiling is reached."""
+        terms, bought = self._terms, self.bought
+        if bought and terms.suffices(self.known[-1]):
+            return None
+        metadata, target, _ = self._question
+        at_ceiling = self._method.model_copy(update={"epsilon": terms.at_most})
+        buys_level = not bought and bool(at_ceiling.shares_of_target(metadata, target))
+        precision = self._before + sum((terms.precision_of(cost) for cost in self.costs), Fraction(0))
+        amount = terms.next_amount(self.costs, buys_level, factor_needed(bought, terms) if bought else None, precision)
+        if amount is None:
+            return None
+        part = _part(self._method, terms.budget(amount, self.costs), bought)
+        return part if terms.holds([*self.costs, self._cost(part)]) else None
+
+    def add(self, part: NoisyMoments, release: Release) -> None:
+        """Keep a part that was bought, at the price of its request: that of its record is a hair more."""
+        self.costs.append(self._cost(part))
+        self.bought.append(release)
+        self.known.append(certainty_of(self.bought, self._terms))
+
+    def pooled(self) -> Release:
+        """Return what is bought, pooled."""
+        return pool(self.bought, self._terms, self.known)
+
+    def _cost(self, part: NoisyMoments) -> Cost:
+        metadata, target, names = self._question
+        prepared = part.prepare(metadata, target, names)
+        promised = DryRun(part, prepared, metadata).guarantee
+        if promised is None:
+            raise InvalidParameterError("A part must have a guarantee. Leave as_published out.")
+        return Cost.of(promised.epsilon, promised.delta, prepared.event)
+
+
+def check_parts(method: NoisyMoments, metadata: Metadata, target: str, candidates: Sequence[str] | None) -> None:
     """Refuse what cannot be bought in parts, before anything is charged."""
-    design = method.sums(table.metadata, target, candidates).design
-    if method.design_moments or method.public_moments is not None or sides_of(table.metadata, design.columns):
+    design = method.sums(metadata, target, candidates).design
+    if method.design_moments or method.public_moments is not None or sides_of(metadata, design.columns):
         raise InvalidParameterError(
             "Parts must be of the same sums, but bounds of columns are private, or moments of columns are declared. "
             "Declare the bounds, and leave design_moments and public_moments out."
-        )
-
-
-def _check_room(terms: Terms, costs: Sequence[Cost], dataset: str, ledger: Ledger) -> None:
-    """Refuse a ceiling that the account has no room for, before the first part is charged."""
-    account = ledger.account(dataset)
-    if account is None:
-        return  # the charge itself is refused, in the ledger's words
-    spent = sum((cost.rho if terms.is_concentrated else cost.epsilon for cost in costs), Fraction(0))
-    left = account.rho_left if terms.is_concentrated else account.epsilon_left
-    if terms.ceiling - spent > left * (1 + Fraction(1, 10**6)):
-        unit = "rho" if terms.is_concentrated else "epsilon"
-        raise InvalidParameterError(
-            f"The ceiling must fit into the budget of {dataset[:60]}, but at_most={terms.at_most:g} leaves {unit} "
-            f"{float(terms.ceiling - spent):.3g} to be spent and {float(left):.3g} is left. Lower at_most."
         )
 
 
@@ -153,21 +175,11 @@ def _part(method: NoisyMoments, budget: tuple[float, float], bought: Sequence[Re
     asked |= {"selective_inference": "none", "fit": False}
     if not bought:
         return NoisyMoments(**asked)
-    first = _moments(bought[0])
+    first = moments_of(bought[0])
     return FurtherMoments(**asked | {"count_clipped": False, "level": (first.y_center, first.y_bound)})
 
 
-def _moments(release: Release) -> MomentsRecord:
-    if release.moments is None or release.moments.whitened is not None or release.pooled is not None:
-        raise InvalidParameterError("A part must be a release of noisy moments in one pass. Give such ones.")
-    return release.moments
-
-
 # ---- pooled
-
-
-Certainty = tuple[float, tuple[str, ...]]
-"""The chance that was asked for, and the likeliest model."""
 
 
 def pool(parts: Sequence[Release], terms: Terms, known: Sequence[Certainty] = ()) -> Release:
@@ -191,18 +203,18 @@ def pool(parts: Sequence[Release], terms: Terms, known: Sequence[Certainty] = ()
     Release
         All parts as one.
     """
-    records = [_moments(part) for part in parts]
+    records = [moments_of(part) for part in parts]
     sources = [digest(part) for part in parts]
     entries = [part.provenance.ledger.entry for part in parts if part.provenance.ledger is not None]
     is_drawn_once = len(set(entries)) < len(entries) or len(set(sources)) < len(sources)
     if is_drawn_once or len({_sums_of(record) for record in records}) > 1 or len(set(map(_facts_of, parts))) > 1:
         raise InvalidParameterError("Parts must be of the same sums, each another draw, but these are not.")
     reached = [*known, *(certainty_of(parts[: at + 1], terms) for at in range(len(known), len(parts)))]
-    certainty, model = reached[-1]
-    moments, first, last, costs = _pooled(records), parts[0], parts[-1], [*map(Cost.of_release, parts)]
+    moments, first, last, costs = pooled_moments(parts), parts[0], parts[-1], [*map(Cost.of_release, parts)]
     _check_costs(parts, costs, terms)
     options = {**first.request.get("parameters", {}), "epsilon": terms.at_most}
-    stop = {"until": terms.until, "of": terms.of, "prior": terms.prior, "at_most": terms.at_most}
+    stop: dict[str, Any] = {"until": terms.until, "of": terms.of, "prior": terms.prior, "at_most": terms.at_most}
+    stop |= {} if terms.width is None else {"width": terms.width, "coefficient": terms.coefficient}
     request = {**first.request, "parameters": options, "pay_as_you_go": stop}
     origin = last.provenance.model_copy(
         update={
@@ -214,8 +226,8 @@ def pool(parts: Sequence[Release], terms: Terms, known: Sequence[Certainty] = ()
         **stop,
         before=(float(terms.before[0]), float(terms.before[1])) if terms.n_before else None,
         accounting="zcdp" if terms.is_concentrated else "basic",
-        reached=certainty >= terms.until,
-        epsilon_spent=_epsilon_spent(costs, terms),
+        reached=terms.suffices(reached[-1]),
+        epsilon_spent=epsilon_spent(costs[terms.n_before :], terms),
         rho_spent=float(sum((cost.rho for cost in costs), Fraction(0))),
         fixed_epsilon=_fixed(costs, terms),
         parts=tuple(
@@ -225,9 +237,10 @@ def pool(parts: Sequence[Release], terms: Terms, known: Sequence[Certainty] = ()
                 epsilon=float(cost.epsilon),
                 delta=float(cost.delta),
                 rho=float(cost.rho),
-                certainty=chance,
+                certainty=known_so_far.chance,
+                width=known_so_far.width,
             )
-            for part, source, cost, (chance, _) in zip(parts, sources, costs, reached, strict=True)
+            for part, source, cost, known_so_far in zip(parts, sources, costs, reached, strict=True)
         ),
     )
     guarantee = first.guarantee
@@ -237,7 +250,7 @@ def pool(parts: Sequence[Release], terms: Terms, known: Sequence[Certainty] = ()
     return last.model_copy(
         update={
             "moments": moments,
-            "selected": model,
+            "selected": reached[-1].model,
             "by_size": (),
             "fit": None,
             "chance": None,
@@ -272,36 +285,10 @@ def _facts_of(part: Release) -> tuple[Any, ...]:
             part.request.get("target"), *to_whom)  # fmt: skip
 
 
-def _pooled(records: Sequence[MomentsRecord]) -> MomentsRecord:
-    return pooled([record.model_copy(update={"fission": None}) for record in records])
-
-
 def _sums_of(record: MomentsRecord) -> tuple[Any, ...]:
     """What must be equal in sums that are pooled."""
     return (record.labels, record.owners, record.centers, record.half_widths, record.y_center, record.y_bound,
             record.grid, record.constant, record.offset, record.weights, record.rows_per_unit)  # fmt: skip
-
-
-def certainty_of(parts: Sequence[Release], terms: Terms) -> Certainty:
-    """Return the chance that was asked for, from parts alone, and the likeliest model.
-
-    Parameters
-    ----------
-    parts : sequence of Release
-        As they were released.
-    terms : Terms
-        Which chance.
-
-    Returns
-    -------
-    Certainty
-        Both.
-    """
-    question = of_moments(_pooled([_moments(part) for part in parts]))
-    found = question.answer(PRIORS[terms.prior])
-    model = tuple(unit for unit, is_in in zip(question.units, found.models[0], strict=True) if is_in)
-    chance = found.model_chances[0] if terms.of == "model" else min(max(each, 1.0 - each) for each in found.chances)
-    return min(max(float(chance), 0.0), 1.0), model
 
 
 def _steps(part: Release) -> tuple[StepRecord, ...]:
@@ -316,9 +303,8 @@ def _claims(parts: Sequence[Release]) -> tuple[ClaimRecord, ...]:
     return tuple(records[name] for name in sorted(records))
 
 
-def _epsilon_spent(costs: Sequence[Cost], terms: Terms) -> float:
+def epsilon_spent(own: Sequence[Cost], terms: Terms) -> float:
     """Of all parts together: at the ceiling's delta where rho adds up; what an earlier release cost is added."""
-    own = costs[terms.n_before :]
     if not terms.is_concentrated or not own:
         return float(terms.before[0] + sum((cost.epsilon for cost in own), Fraction(0)))
     delta = terms.room[1] - sum((cost.failure for cost in own), Fraction(0))
@@ -392,5 +378,5 @@ def pooled_again(release: Release, ledger: Ledger) -> Release:
         raise VerificationError("A pooled release must say what it was pooled from.")
     concentrated = record.accounting == "zcdp"
     asked = record.until, record.at_most, guarantee.delta, concentrated, record.of, record.prior
-    terms = Terms(*asked, before=read_before(record))
+    terms = Terms(*asked, before=read_before(record), width=record.width, coefficient=record.coefficient)
     return pool(parts_of(release, ledger), terms)

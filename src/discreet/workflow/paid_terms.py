@@ -1,9 +1,10 @@
 """When parts below a ceiling stop, and what each may cost: from what earlier ones cost, and from nothing else."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 from discreet.accounting.events import Event, event_of
 from discreet.accounting.gaussian import gaussian_rho
@@ -15,20 +16,35 @@ from discreet.methods.answers.posterior import PRIORS
 from discreet.methods.moments.moments_selection import NoisyMoments
 from discreet.release import PooledRecord, Release
 
-CUMULATIVE_RHO = tuple(Fraction(2.0 ** (-k / 2)) for k in range(12, -1, -1))
-"""Shares of the ceiling's rho that are spent after each part: a sixty-fourth, then more by the root of two."""
-
-CUMULATIVE_EPSILON = (Fraction(1, 10), Fraction(1, 4), Fraction(1, 2), Fraction(1))
-"""The same of epsilon and delta, where these add up: precision goes with their squares, so parts are few."""
+FIRST = Fraction(1, 4)
+"""Share of the ceiling's epsilon that the first part has; of rho it is the square, as noise is alike at either."""
 
 LEAST_FIRST = Fraction(1, 32)
-"""Share of the ceiling that the first part has at least where it estimates the level of the target, too."""
+"""Share of the ceiling's rho that the first part has at least where it estimates the level of the target, too."""
 
-LEAST_MORE = Fraction(6, 5)
-"""A part makes what is spent this many times as large at least."""
+MOST_PARTS = 4
+"""Parts that are bought: the last one takes what is left."""
+
+NOT_WORTH_KEEPING = Fraction(1, 4)
+"""Where a part would leave less than this share of the ceiling, it takes all that is left."""
+
+INTERVAL_LEVEL = 0.95
+"""Probability of the intervals whose width is asked for."""
 
 UNDER = Fraction(999_999, 1_000_000)
 """Of what is left, what a part asks for: its cost is rounded up."""
+
+
+class Known(Protocol):
+    """What parts tell that may be waited for."""
+
+    @property
+    def chance(self) -> float:
+        """Of the likeliest model, or of the least sure column."""
+
+    @property
+    def width(self) -> float | None:
+        """Of the widest interval."""
 
 
 @dataclass(frozen=True)
@@ -37,36 +53,40 @@ class Terms:
 
     Parameters
     ----------
-    until : float
-        The chance to be reached.
+    until : float or None
+        The chance to be reached; None where a width is.
     at_most : float
         The ceiling on epsilon.
     delta : float
         Of all parts together.
     is_concentrated : bool
         Whether the rho of parts adds up; else epsilon and delta do.
-    of : {"model", "columns"}
-        Whose chance: the likeliest model's, or of each column that it matters or that it does not.
+    of : {"model", "columns", "width"}
+        Whose chance: the likeliest model's, or of each column that it matters or that it does not. Or the width of
+        intervals.
     prior : {"broad", "sparse"}
         Of the chance.
     before : tuple of Fraction
         Epsilon and delta of an earlier release whose moments the parts are added to: what it cost adds to theirs.
+    width : float or None
+        The width to be reached, of the widest posterior interval of a coefficient, in the coefficient's own unit.
+    coefficient : str or None
+        Whose interval alone; None for the widest of all.
     """
 
-    until: float
+    until: float | None
     at_most: float
     delta: float
     is_concentrated: bool
-    of: Literal["model", "columns"] = "columns"
+    of: Literal["model", "columns", "width"] = "columns"
     prior: Literal["broad", "sparse"] = "sparse"
     before: tuple[Fraction, Fraction] = (Fraction(0), Fraction(0))
+    width: float | None = None
+    coefficient: str | None = None
 
     def __post_init__(self) -> None:
         """Refuse what is no chance and no ceiling, or one that an earlier release is above."""
-        if not 0.0 < self.until < 1.0:
-            raise InvalidParameterError(f"until must be a chance in (0, 1), but until={self.until}.")
-        if self.of not in ("model", "columns") or self.prior not in PRIORS:
-            raise InvalidParameterError("until must be of model or columns, under the prior broad or sparse.")
+        _check_aim(self)
         epsilon, delta = self.room
         if epsilon <= 0 or delta < 0 or (self.is_concentrated and delta == 0):
             more = " and delta" if self.delta or self.before[1] else ""
@@ -101,14 +121,42 @@ class Terms:
         whole = sum((cost.epsilon for cost in costs), Fraction(0)), sum((cost.delta for cost in costs), Fraction(0))
         return whole[0] <= epsilon and whole[1] <= delta
 
-    def next_amount(self, costs: Sequence["Cost"], buys_level: bool) -> Fraction | None:
-        """Return the rho, or the epsilon, of the next part; None where the ceiling is reached."""
-        spent = sum((cost.rho if self.is_concentrated else cost.epsilon for cost in costs), Fraction(0)) / self.ceiling
-        shares = CUMULATIVE_RHO if self.is_concentrated else CUMULATIVE_EPSILON
-        least = LEAST_FIRST if buys_level and not costs else LEAST_MORE * spent
-        share = next((share for share in shares if share >= least), Fraction(1))
-        amount = (share - spent) * self.ceiling * UNDER
-        return amount if amount > self.ceiling / 1000 else None
+    def suffices(self, known: "Known") -> bool:
+        """Tell whether what is known is what was asked for."""
+        if self.width is not None:
+            return known.width is not None and known.width <= self.width
+        return self.until is not None and known.chance >= self.until
+
+    def next_amount(
+        self,
+        costs: Sequence["Cost"],
+        buys_level: bool,
+        factor: Fraction | None = None,
+        precision: Fraction | None = None,
+    ) -> Fraction | None:
+        """Return the rho, or the epsilon, of the next part; None where the ceiling is reached.
+
+        The first part's is fixed. Later ones make noise `factor` times as precise, or take what is left; `precision` is
+        that of all parts: the sum of their rho or of their squared epsilons, by default that of `costs`.
+        """
+        spent = sum((cost.rho if self.is_concentrated else cost.epsilon for cost in costs), Fraction(0))
+        left = self.ceiling - spent
+        if precision is None:
+            precision = sum((self.precision_of(cost) for cost in costs), Fraction(0))
+        amount = left
+        if not precision:
+            least = LEAST_FIRST if buys_level and self.is_concentrated else Fraction(0)
+            amount = max(FIRST**2 if self.is_concentrated else FIRST, least) * self.ceiling
+        elif factor is not None and len(costs) < MOST_PARTS - 1:
+            more = (factor - 1) * precision
+            amount = more if self.is_concentrated else Fraction(math.sqrt(more))
+        if left - amount < NOT_WORTH_KEEPING * self.ceiling:
+            amount = left
+        return amount * UNDER if left > self.ceiling / 1000 else None
+
+    def precision_of(self, cost: "Cost") -> Fraction:
+        """Return what a part adds to the precision of the pooled noise, up to one factor for all parts."""
+        return cost.rho if self.is_concentrated else cost.epsilon**2
 
     def budget(self, amount: Fraction, costs: Sequence["Cost"]) -> tuple[float, float]:
         """Return the epsilon and delta that a request must have to cost an amount beside the others."""
@@ -117,6 +165,18 @@ class Terms:
         left = self.ceiling - sum((cost.epsilon for cost in costs), Fraction(0))
         delta = self.room[1] - sum((cost.delta for cost in costs), Fraction(0))
         return float(amount), shortened(max(delta, Fraction(0)) * amount / left)
+
+
+def _check_aim(terms: Terms) -> None:
+    """Refuse what is neither a chance nor a width."""
+    if (terms.until is None) == (terms.width is None) or (terms.of == "width") != (terms.width is not None):
+        raise InvalidParameterError("Parts must stop at a chance or at a width: give until, or until_width.")
+    if terms.until is not None and not 0.0 < terms.until < 1.0:
+        raise InvalidParameterError(f"until must be a chance in (0, 1), but until={terms.until}.")
+    if terms.width is not None and not 0.0 < terms.width < math.inf:
+        raise InvalidParameterError(f"until_width must be above 0, but until_width={terms.width}.")
+    if terms.of not in ("model", "columns", "width") or terms.prior not in PRIORS:
+        raise InvalidParameterError("until must be of model or columns, under the prior broad or sparse.")
 
 
 @dataclass(frozen=True)
@@ -163,12 +223,14 @@ def terms_for(
     method: NoisyMoments,
     dataset: str,
     ledger: Ledger | None,
-    until: float,
+    until: float | None,
     at_most: float,
     earlier: Release | None = None,
     **choices: Any,
 ) -> Terms:
     """Return the terms of a request: rho adds up where the data set's account says so, or where there is none."""
+    if choices.get("width") is not None:
+        choices["of"] = "width"
     account = None if ledger is None else ledger.account(dataset)
     concentrated = method.delta > 0 and (account is None or account.accounting == "zcdp")
     return Terms(until, at_most, method.delta, concentrated, **choices, before=_before(earlier, at_most, method.delta))

@@ -51,6 +51,7 @@ def answer(
     progress: Progress | None = None,
     confirm: Confirm | None = None,
     chosen: dict[str, Any] | None = None,
+    ceiling: Callable[[], str] | None = None,
 ) -> Answer:
     """Answer a request: from the store for free, or by reserving, computing and recording.
 
@@ -76,6 +77,8 @@ def answer(
         Called with the dry run and the account before anything is charged; may raise to stop.
     chosen : dict, optional
         How the method was chosen, from public facts; stands in the release.
+    ceiling : callable, optional
+        Called before a charge: the request of a reservation from which the cost is drawn.
 
     Returns
     -------
@@ -114,7 +117,7 @@ def answer(
     if priced.guarantee is None:
         return _studied(priced, table, ledger, source, progress)
     if ledger is not None:
-        return _charged(priced, table, ledger, fresh, source, progress, confirm)
+        return _charged(priced, table, ledger, fresh, source, progress, confirm, ceiling)
     if confirm is not None:
         confirm(priced, None)
     return Answer(priced.release(_computed(priced.prepared, table, source, progress), None), stored=False)
@@ -149,6 +152,7 @@ def _charged(
     source: Source,
     progress: Progress | None,
     confirm: Confirm | None,
+    ceiling: Callable[[], str] | None,
 ) -> Answer:
     priced.check_charge()
     stored = None if fresh or priced.locator is None else ledger.stored(priced.digest)
@@ -156,14 +160,21 @@ def _charged(
         return Answer(Release.from_json(stored), stored=True)
     if confirm is not None:
         confirm(priced, ledger.account(priced.metadata.dataset))
-    return Answer(_spend(priced, table, ledger, source, progress), stored=False)
+    return Answer(_spend(priced, table, ledger, source, progress, ceiling), stored=False)
 
 
-def _spend(priced: PricedRequest, table: Table, ledger: Ledger, source: Source, progress: Progress | None) -> Release:
+def _spend(
+    priced: PricedRequest,
+    table: Table,
+    ledger: Ledger,
+    source: Source,
+    progress: Progress | None,
+    ceiling: Callable[[], str] | None,
+) -> Release:
     reservation = None
     try:
         with _uninterrupted():
-            reservation = reserve(priced, ledger)
+            reservation = reserve(priced, ledger, ceiling=None if ceiling is None else ceiling())
         return fulfil(priced, table, reservation, source=source, progress=progress)
     except BaseException:
         with _uninterrupted(), suppress(BudgetError):  # a step later than this one cannot be cancelled
@@ -178,6 +189,7 @@ def reserve(
     *,
     project: str | None = None,
     reference: str | None = None,
+    ceiling: str | None = None,
     within: Step | None = None,
 ) -> Reservation:
     """Take the cost of a priced request from its data set's budget.
@@ -192,6 +204,8 @@ def reserve(
         Whose allotment is charged too.
     reference : str, optional
         What a service calls the request; stands in the entry.
+    ceiling : str, optional
+        The request of a reservation from which the cost is drawn.
     within : callable, optional
         Changes further rows of the ledger's database in the same transaction.
 
@@ -216,6 +230,7 @@ def reserve(
         facts=facts if reference is None else {**facts, "reference": reference},
         event=priced.prepared.event,
         project=project,
+        ceiling=ceiling,
         within=within,
     )
 

@@ -1,6 +1,6 @@
 """From the shape of a table a skeleton of its metadata, and from metadata a fake table of their shape."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path, PurePath
 from typing import Any
 
@@ -34,11 +34,12 @@ def new_metadata(
     dataset: str | None = None,
     header: bool = False,
     confirm: Callable[[str], None] | None = None,
+    ask: Callable[[Sequence[tuple[str, str]], Mapping[str, Any]], dict[str, Any]] | None = None,
     **facts: Any,
 ) -> str:
     """Write a metadata skeleton from a table's header; no row is read.
 
-    YAML with blanks to fill in.
+    YAML with blanks to fill in, but for what whoever is asked knows.
     """
     opened = undeclared_table(data, table)
     names = [name for name, _ in opened.header()]
@@ -53,6 +54,8 @@ def new_metadata(
     stem = "".join(c if c.isascii() and (c.isalnum() or c in "._-") else "-" for c in _stem(opened)).strip("-._")
     stated_facts = {key: value for key, value in facts.items() if value is not None}
     typed = not isinstance(opened, CsvTable)
+    if ask is not None:
+        stated_facts |= ask(opened.header(), stated_facts)
     return skeleton(opened.header(), dataset=dataset or stem or "my-data", typed=typed, **stated_facts)
 
 

@@ -5,6 +5,7 @@ import math
 import pytest
 from report_fits import coefficient, derived, make_fit, make_moments, make_run, regression
 
+from discreet.release.moments import WhitenedRecord
 from discreet.report import estimates, request_facts
 
 
@@ -97,6 +98,7 @@ def test_without_intervals_the_declared_range_sets_the_digits(samples, name, est
     """Nothing is said of intervals, and none counts as empty."""
     fitted = estimates.fit(samples["no intervals"])
     assert (fitted.has_intervals, fitted.n_empty) == (False, 0)
+    assert not samples["no intervals"].intervals_tell_nothing
     one = line(samples["no intervals"], name)
     assert (one.estimate, one.ratio) == (estimate, ratio)
     assert not any((one.interval, one.ratio_interval, one.by_sampling, one.by_privacy, one.share, one.is_empty))
@@ -105,6 +107,7 @@ def test_without_intervals_the_declared_range_sets_the_digits(samples, name, est
 def test_intervals_that_say_nothing_are_still_intervals(samples):
     """One interval without ends, or all of them where a variance is known."""
     assert estimates.fit(samples["logistic says nothing"]).has_intervals
+    assert samples["logistic says nothing"].intervals_tell_nothing
     alone = coefficient("idp", 0.2, 0.01, 99.0, ends=(None, None))
     assert regression(alone, has_usual=False).has_intervals
 
@@ -144,3 +147,14 @@ def test_a_fit_of_what_moments_selected_comes_after_a_selection(samples):
     fitted = derived(make_moments(selected=("lncoins", "age", "site")), fit=regression(), method="linear")
     assert request_facts.is_of_selection(fitted)
     assert not request_facts.is_of_selection(samples["derived fit"])
+
+
+@pytest.mark.parametrize(("scores", "is_told"), [(None, True), (((1.0,),), False)])
+def test_linear_intervals_say_where_they_suppose_equal_variances(scores, is_told):
+    """In one pass, and in two unless the second told a variance by units; never of another family."""
+    release = make_moments()
+    moments = release.moments.model_copy(update={"whitened": WhitenedRecord.model_construct(scores=scores)})
+    two_passes = release.model_copy(update={"fit": regression(), "moments": moments})
+    assert estimates.fit(release.model_copy(update={"fit": regression()})).has_equal_variances
+    assert estimates.fit(two_passes).has_equal_variances is is_told
+    assert not estimates.fit(make_fit("logistic")).has_equal_variances

@@ -49,7 +49,7 @@ def office(tmp_path):
 
 def plan_of(**changes):
     usual = {"sent": "yes", "dataset": "toy", "project": "alpha", "method": "pcls", "target": "y", "epsilon": "0.5"}
-    return usual | {"candidates": ["a", "b", "c"], "nonce": "n" * 20} | changes
+    return usual | {"candidates": ["a", "b", "c"], "nonce": "n" * 20, "purpose": "to learn"} | changes
 
 
 @pytest.mark.slow
@@ -127,7 +127,7 @@ def test_rho_is_told_where_rho_adds_up(office):
     cora.send("/register", page, metadata=text, data_root="tables", data_path="rho.parquet")
     cora.send("/datasets/rho/cap", page, epsilon="2", delta="1e-6", accounting="zcdp", confirmed="yes")
     cora.send("/datasets/rho/allotments", page, project="alpha", epsilon="1", delta="1e-7")
-    assert "the cap stands for epsilon 2 at delta 1e-06" in cora.get("/datasets/rho")
+    assert "the cap stands for epsilon 2 at delta 0.000001" in cora.get("/datasets/rho")
     ann = Browser(office, "ann")
     page = ann.get("/plan?dataset=rho&target=y")
     assert "where rho" in ann.send("/plan/cost", page, **plan_of(dataset="rho"))
@@ -300,7 +300,7 @@ def test_what_to_expect_is_drawn_and_told(office, tmp_path, monkeypatch):
     ann = Browser(office, "ann")
     page = ann.get("/plan?dataset=toy&target=y")
     part = ann.send("/plan/accuracy", page, **plan_of(candidates=["a", "b"]))
-    assert "Simulated from public facts alone" in part
+    assert "It uses public facts alone" in part
     assert part.count("<tr>") > 5
     drawn = ann.client.get(re.search(r'src="([^"]+)"', part)[1].replace("&amp;", "&"))
     assert drawn.headers["content-type"].startswith("image/svg+xml")

@@ -45,13 +45,13 @@ _PROBLEMS = {
 }
 
 
-def create_app(settings: Settings) -> FastAPI:
-    """Return the server, which uvicorn runs."""
+def create_app(settings: Settings, *, is_warm: bool = False) -> FastAPI:
+    """Return the server, which uvicorn runs; a warm one loads what simulations need when it starts."""
     app = FastAPI(
         title="Discreet",
         version=version("discreet"),
         description="Answers requests on private tables with differentially private releases.",
-        lifespan=_lifespan(settings),
+        lifespan=_lifespan(settings, is_warm),
         docs_url=None,
         redoc_url=None,
         openapi_url=f"{V1}/openapi.json",
@@ -92,12 +92,14 @@ def _with_problem_type(make: Callable[[], dict[str, Any]]) -> Callable[[], dict[
     return describe
 
 
-def _lifespan(settings: Settings) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
+def _lifespan(settings: Settings, is_warm: bool) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         with ExitStack() as stack:
             context: Context = stack.enter_context(open_context(settings, pooled=True))
             app.state.context = context
+            if is_warm:
+                context.outlooks.start()
             limit_quick()
             log("started")
             yield

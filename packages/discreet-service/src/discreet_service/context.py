@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from discreet import workflow
 from discreet.database import Database
 from discreet_service.settings import Settings
+from discreet_service.simulation.outlooks import Outlooks
 from discreet_service.simulation.run import ResourceLimits, Simulations
 from discreet_service.store.revisions import open_database
 
@@ -19,6 +20,7 @@ class Context:
     ledger: workflow.Ledger
     database: Database  # the service's own rows, in the ledger's database
     simulations: Simulations
+    outlooks: Outlooks
 
 
 @contextmanager
@@ -27,7 +29,9 @@ def open_context(settings: Settings, *, pooled: bool = False) -> Iterator[Contex
     with workflow.Ledger(settings.database, witness=settings.witness, pooled=pooled) as ledger:
         limits = ResourceLimits(settings.simulation_mb, settings.simulation_s)
         database = open_database(settings.database, pooled=pooled)
+        outlooks = Outlooks(limits)
         try:
-            yield Context(settings, ledger, database, Simulations(limits))
+            yield Context(settings, ledger, database, Simulations(limits), outlooks)
         finally:
+            outlooks.close()
             database.close()

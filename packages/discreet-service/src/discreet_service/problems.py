@@ -24,6 +24,7 @@ from discreet.errors import (
     UnreachableError,
     VerificationError,
 )
+from discreet_service.client.requests import NO_PURPOSE
 from discreet_service.logs import log
 
 STATUS: tuple[tuple[type[DiscreetError], int, str], ...] = (
@@ -86,8 +87,11 @@ def handle(app: FastAPI) -> None:
     @app.exception_handler(RequestValidationError)
     def _invalid(_: Request, error: RequestValidationError) -> JSONResponse:
         # Messages alone: the input could be anything, of any size.
-        places = [{"place": ".".join(map(str, entry["loc"])), "problem": entry["msg"]} for entry in error.errors()[:20]]
-        return problem(422, "invalid-request", "The call must follow the API's description; see errors.", places)
+        entries = error.errors()[:20]
+        ours = [str(entry["ctx"]["error"]) for entry in entries if entry["type"] == "value_error"]
+        places = [{"place": ".".join(map(str, entry["loc"])), "problem": entry["msg"]} for entry in entries]
+        detail = NO_PURPOSE if NO_PURPOSE in ours else "The call must follow the API's description; see errors."
+        return problem(422, "invalid-request", detail, places)
 
     @app.exception_handler(HTTPException)
     def _http(_: Request, error: HTTPException) -> JSONResponse:

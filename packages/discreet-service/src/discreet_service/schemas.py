@@ -8,6 +8,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue
 from discreet import workflow
 from discreet.accounting.guarantee import MAX_EPSILON, MIN_EPSILON
 from discreet_service.access.roles import Role
+from discreet_service.client.requests import NO_PURPOSE
 
 MOST_TEXT = 65_536
 """The most characters of JSON in a free-form part of a body; names of columns do not count."""
@@ -194,11 +195,41 @@ class ExpectIn(_Body):
     n_tables: Annotated[int | None, Field(ge=1, le=200, description="fewer are faster; default up to 200")] = None
 
 
+class OutlookIn(PlanIn):
+    """A question about how well one request can be expected to do, by a quick simulation from public facts."""
+
+    n_rows: Annotated[int | None, Field(ge=1, le=10_000_000, description="default: as the metadata say")] = None
+    r_squared: Annotated[float | None, Field(gt=0, lt=1, description="part of the target that is explained")] = None
+    n_true: Annotated[int | None, Field(ge=1, le=60, description="columns that matter")] = None
+
+
+def _stated(text: str) -> str:
+    """Refuse a purpose that is missing or blank, in words that say what to do."""
+    if not text.strip():
+        raise ValueError(NO_PURPOSE)
+    return text
+
+
+def _with_purpose(schema: dict[str, Any]) -> None:
+    schema["required"].append("purpose")  # its default is there to be refused in our words
+    del schema["properties"]["purpose"]["default"]
+
+
 class RequestIn(PlanIn):
     """A request."""
 
+    model_config = ConfigDict(json_schema_extra=_with_purpose)
+
     project: Name
-    purpose: Annotated[Prose, Field(description="why, for who decides")] = ""
+    purpose: Annotated[
+        Prose,
+        AfterValidator(_stated),
+        Field(
+            validate_default=True,
+            description="why, in a sentence, for the curator who decides",
+            json_schema_extra={"minLength": 1},
+        ),
+    ] = ""
     chosen: Annotated[FreeForm | None, Field(description="how the method was chosen, from public facts")] = None
 
 

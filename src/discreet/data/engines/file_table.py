@@ -113,7 +113,10 @@ class FileTable(Table):
         DataMismatchError
             To be raised.
         """
-        return DataMismatchError(f"{self.path.name[:80]!r} must be a readable {kind} file, but its header is not.")
+        return DataMismatchError(
+            f"{self.path.name[:80]!r} must be a readable {kind} file, but its header is not. "
+            "Write the file again, or choose another."
+        )
 
 
 class ArrowTable(FileTable):

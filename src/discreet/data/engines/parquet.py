@@ -244,7 +244,8 @@ def _footer(file: pa.NativeFile) -> pa.BufferReader:
 
 def _unreadable(path: str) -> DataMismatchError:
     return DataMismatchError(
-        f"{PurePosixPath(path).name[:80]!r} must be a readable Parquet file, but its header is not."
+        f"{PurePosixPath(path).name[:80]!r} must be a readable Parquet file, but its header is not. "
+        "Write the file again, or choose another."
     )
 
 

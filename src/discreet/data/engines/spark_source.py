@@ -201,7 +201,8 @@ def _check_schemas(reader: Any, frame: Any, files: list[str]) -> None:
 
 def _types_of(reader: Any, path: str) -> dict[str, str]:
     refusal = DataMismatchError(
-        f"{PurePosixPath(path).name[:80]!r} must be a readable Parquet file, but its header is not."
+        f"{PurePosixPath(path).name[:80]!r} must be a readable Parquet file, but its header is not. "
+        "Write the file again, or choose another."
     )
     return call_spark(lambda: _types(reader.parquet(path)), refusal)
 

@@ -17,11 +17,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from discreet.kernels.glm.curve import curve_through
-from discreet.kernels.glm.families import Family
-from discreet.kernels.glm.pooled_score import positive
+from discreet.kernels.glm.families import Family, Groups, predictor_bounds, score_map
+from discreet.kernels.glm.open_ways import OpenWays
+from discreet.kernels.glm.pooled_score import clipped_dispersion, positive
 from discreet.kernels.glm.problem import BOX
+from discreet.kernels.glm.sandwich import Spread, Units, spread_pass
 from discreet.kernels.glm.score import NoiseTerm, ScoreModel, minimize
 from discreet.kernels.glm.score_fit import Fit, ScoreFit, symmetric
+from discreet.kernels.glm.separation import NoisyNumbers, separating, values_of
+from discreet.kernels.glm.undetermined import undetermined
 from discreet.typing import Floats
 
 MISMATCH = 0.1
@@ -63,6 +67,8 @@ class Minimum:
         Largest absolute coefficient per half range; an interval that reaches it has no end there.
     constant : tuple of float
         The first interval is that of this combination of the coefficients; default the constant's own.
+    groups : tuple of tuple of int
+        Columns that are dummies of one category, its reference level left out.
     """
 
     family: Family
@@ -76,6 +82,7 @@ class Minimum:
     level: float = 0.95
     box: float = BOX
     constant: tuple[float, ...] = ()
+    groups: Groups = ()
 
     @property
     def is_known(self) -> bool:
@@ -95,13 +102,29 @@ class Minimum:
         return added
 
 
-def minimizer_fit(minimum: Minimum) -> Fit:
-    """Return estimates, intervals and the two covariances. Cost: as of `score.intervals`."""
-    model = symmetric(_model(minimum))
+def minimizer_fit(minimum: Minimum, spread: Spread | None = None, sums: Floats | None = None) -> Fit:
+    """Return estimates, intervals and the two covariances. Cost: as of `score.intervals`.
+
+    With the noisy sums of a planned pass the sampling variance is what units show, and not less than the family's but
+    where they clearly show that it is.
+    """
+    model, known = _model(minimum), None
+    if spread is not None and sums is not None:
+        model, known = spread.robust(model, sums, is_cautious=True)
+    model = symmetric(model)
     rows = np.eye(len(minimum.theta))
     rows[0] = minimum.constant or rows[0]
-    score = ScoreFit(model, _estimate(minimum, model), minimum.box, is_laplace=True, is_told=minimum.is_known)
+    score = ScoreFit(model, _estimate(minimum, model), minimum.box, known, is_laplace=True, is_told=minimum.is_known)
+    score = replace(score, ways=_open_ways(minimum))
     return score.fit(rows, minimum.level)
+
+
+def planned_spread(minimum: Minimum, groups: Groups, mu: float, units: Units) -> Spread:
+    """Plan the pass of units' squared scores at the estimate. `mu` is of Gaussian noise as large."""
+    model = symmetric(_model(minimum))
+    coef = _estimate(minimum, model)
+    row_map = score_map(minimum.family, coef, predictor_bounds(coef, groups))
+    return spread_pass(model, coef, row_map, mu, units, clipped_dispersion(model.curve, coef))
 
 
 def _model(minimum: Minimum) -> ScoreModel:
@@ -118,6 +141,29 @@ def _model(minimum: Minimum) -> ScoreModel:
         rest_error=NoiseTerm(minimum.variances, 1.0, np.zeros(len(theta))),
         mismatch=MISMATCH,
     )
+
+
+def _open_ways(minimum: Minimum) -> OpenWays:
+    """Return the directions along which nothing tells that coefficients end."""
+    # Of a value a there are, with U the score and W the information, sum (1 - mu) a'x - a'U low responses, which is at
+    # least a'W e_0 / max mu - a'U, as w = mu (1 - mu); and a'W e_0 / max (1 - mu) + a'U high ones.
+    family, information, variances = minimum.family, minimum.information, minimum.variances
+    hidden = undetermined(information, variances)
+    if family.counts:
+        return OpenWays(undetermined=hidden)
+    values, numeric = values_of(information, variances, minimum.groups)
+    weight, of_weight = values @ information[:, 0], values**2 @ variances[:, 0]
+    score, of_score = minimum.ridge * values @ minimum.theta, np.einsum("ki,ij,kj->k", values, minimum.noise, values)
+    least, most = family.mean(np.array(predictor_bounds(minimum.theta, minimum.groups)))
+    numbers = NoisyNumbers(
+        rows=weight,
+        low=weight / most - score,
+        high=weight / (1.0 - least) + score,
+        sd_rows=of_weight**0.5,
+        sd_low=(of_weight / most**2 + of_score) ** 0.5,
+        sd_high=(of_weight / (1.0 - least) ** 2 + of_score) ** 0.5,
+    )
+    return OpenWays(separating(values, numeric, numbers), hidden)
 
 
 def _estimate(minimum: Minimum, model: ScoreModel) -> Floats:

@@ -18,6 +18,7 @@ import numpy as np
 from discreet.kernels.glm.coordinates import in_best_coordinates
 from discreet.kernels.glm.count_bound import CountBound, HistogramRequest, chosen_bound
 from discreet.kernels.glm.families import clipped_poisson, linear_map, predictor_bounds, score_map
+from discreet.kernels.glm.open_ways import OpenWays
 from discreet.kernels.glm.pooled_score import Pool
 from discreet.kernels.glm.problem import SEARCH, Problem
 from discreet.kernels.glm.requests import (
@@ -32,6 +33,8 @@ from discreet.kernels.glm.requests import (
 from discreet.kernels.glm.sandwich import SPREAD, Reliability, SpreadRequest, Units, spread_pass
 from discreet.kernels.glm.score import ScoreModel, Turned, minimize
 from discreet.kernels.glm.score_fit import Fit, ScoreFit, symmetric
+from discreet.kernels.glm.separation import separating_sums
+from discreet.kernels.glm.undetermined import undetermined
 from discreet.typing import Floats
 
 REACH = 29.0
@@ -134,9 +137,11 @@ def noisy_newton(problem: Problem) -> Generator[AnyRequest, Floats, Fit]:
         step = _shrunken(problem, model) - theta
         is_settled = model.change(step) < max(SETTLED, STEP_NOISE * _noise(model))
         theta = theta + step * min(1.0, LONGEST_STEP / max(model.change(step), 1e-300))
+    first, information = pool.first_of_columns, pool.information()
+    open_ways = OpenWays(separating_sums(problem.family, first, problem.groups), undetermined(*information))
     is_told = model.change(step) <= min(LOST, max(ASTRAY, BEYOND_NOISE * _noise(model)))
     if not problem.robust:
-        return _fit(problem, model, is_told=is_told)
+        return _fit(problem, model, open_ways, is_told=is_told)
     theta = _within_reach(problem, _shrunken(problem, model))
     offset = problem.offset or 0.0
     bounds, turn = predictor_bounds(theta, problem.groups, offset), None if pool.turned is None else pool.turned.turn
@@ -145,7 +150,8 @@ def noisy_newton(problem: Problem) -> Generator[AnyRequest, Floats, Fit]:
     norm = (problem.longest if turn is None else problem.squared_norm) ** 0.5
     units = Units(count, problem.rows_per_unit, norm, problem.replace)
     spread = spread_pass(model, theta, row_map, spread_mu(problem), units, pool.dispersion(theta))
-    return _fit(problem, *spread.robust(model, (yield spread.request())), is_told=is_told)
+    model, known = spread.robust(model, (yield spread.request()))
+    return _fit(problem, model, open_ways, known, is_told)
 
 
 def _first_noise(problem: Problem, counts: CountBound) -> float:
@@ -230,13 +236,15 @@ def _shrunken(problem: Problem, model: ScoreModel) -> Floats:
     return np.clip(coef, -problem.box, problem.box)
 
 
-def _fit(problem: Problem, model: ScoreModel, known: Reliability | None = None, is_told: bool = True) -> Fit:
+def _fit(
+    problem: Problem, model: ScoreModel, ways: OpenWays, known: Reliability | None = None, is_told: bool = True
+) -> Fit:
     """Return estimates, intervals and the two covariances."""
     model = symmetric(model)
     coef = _estimate(model, problem.precision, problem.box)
     rows = np.eye(len(coef))
     rows[0] = problem.constant or rows[0]
-    score = ScoreFit(model, coef, problem.box, known, is_told=is_told)
+    score = ScoreFit(model, coef, problem.box, known, is_told=is_told, ways=ways)
     told = np.clip(rows @ _shrunken(problem, model), *score.intervals(rows, problem.level))
     estimate: Floats = np.linalg.solve(rows, told).astype(np.float64)
     return replace(score, told=estimate).fit(rows, problem.level)

@@ -22,6 +22,7 @@ from discreet.kernels.glm.line import fitted_line, matched_center
 from discreet.kernels.glm.sandwich import Dispersion
 from discreet.kernels.glm.score import NoiseTerm, ScoreModel
 from discreet.kernels.glm.turned_rows import Turn
+from discreet.kernels.glm.undetermined import pooled_information
 from discreet.typing import Floats
 
 MISMATCH = 0.3
@@ -134,6 +135,29 @@ class Pool:
     def model(self) -> ScoreModel:
         """Return the score around the last point."""
         return self._carried() if self.scores else self._linear()
+
+    @property
+    def first_of_columns(self) -> Sums:
+        """The first pass's sums of the columns that have coefficients."""
+        p = self._n_free
+        return replace(
+            self.first,
+            gradient=self.first.gradient[:p],
+            gram=self.first.gram[:p, :p],
+            variances=self.first.variances[:p, :p],
+        )
+
+    def information(self) -> tuple[Floats, Floats, Floats]:
+        """Return weighted products of rows in all passes, the variances of their noise, and the rows' coordinates."""
+        first, slope = self.first_of_columns, self.line.slope
+        turn: Floats = np.eye(self._n_free) if self.turned is None else self.turned.turn.natural
+        grams = [slope * turn @ first.gram @ turn.T]
+        variances = [slope**2 * turn**2 @ first.variances @ (turn**2).T]
+        for at in self.scores:
+            share = at.linear_share * slope
+            grams.append(at.sums.gram + share * first.gram)
+            variances.append(at.sums.variances + share**2 * first.variances)
+        return *pooled_information(grams, variances), turn
 
     def linear_variance(self, theta: Floats) -> float:
         """Return the mean variance of the noise in the linear part b - G f(theta)."""
@@ -248,18 +272,7 @@ class Pool:
 
     def dispersion(self, theta: Floats) -> Dispersion | None:
         """What clipped counts do to the score that are as spread as is supposed; None where no mean rests on that."""
-        family, mean = self.family, self.family.dispersed_mean
-        if mean is None:
-            return None
-        dispersed = replace(self.curve, family=replace(family, mean=mean))
-        moved = self.curve.sums(theta[None])[0][0] - dispersed.sums(theta[None])[0][0]
-
-        def excess(eta: Floats) -> Floats:
-            variance: Floats = family.mean(eta) ** 2 / DISPERSED_SIZE
-            return variance
-
-        spread = replace(self.curve, family=replace(family, weight=excess)).sums(theta[None])[1][0]
-        return Dispersion(moved, positive(spread))
+        return clipped_dispersion(self.curve, theta)
 
     def _of_dispersion(self, theta: Floats) -> Floats:
         """The score's variance by not knowing how spread clipped counts are: as if at random, alike for all rows."""
@@ -319,6 +332,22 @@ class Pool:
             rest_error=NoiseTerm(errors[-1], 1.0, turn.T @ on_last, back @ basis),
             mismatch=BEND * mismatch,
         )
+
+
+def clipped_dispersion(curve: Curve, theta: Floats) -> Dispersion | None:
+    """Return what clipped counts do to the score that are as spread as is supposed; None where there are none."""
+    family, mean = curve.family, curve.family.dispersed_mean
+    if mean is None:
+        return None
+    dispersed = replace(curve, family=replace(family, mean=mean))
+    moved = curve.sums(theta[None])[0][0] - dispersed.sums(theta[None])[0][0]
+
+    def excess(eta: Floats) -> Floats:
+        variance: Floats = family.mean(eta) ** 2 / DISPERSED_SIZE
+        return variance
+
+    spread = replace(curve, family=replace(family, weight=excess)).sums(theta[None])[1][0]
+    return Dispersion(moved, positive(spread))
 
 
 def shrunk(

@@ -40,6 +40,9 @@ LEAST_DEVIATION, MOST_DEVIATION = 0.15, 3.0
 LEAST_VARIANCE = 0.25
 """S is no smaller than this part of J in any direction, and no smaller than J on average."""
 
+CLEARLY = 2.0
+"""Standard errors, for a variance below J where one is cautious."""
+
 MOST_DISPERSION = 2.0
 """Times the dispersion that clipped counts are supposed to have at most."""
 
@@ -234,15 +237,18 @@ class Spread:
         of_lengths, of_products = self.sds
         return SpreadRequest(self.map, self.mu / self.units.rows, of_lengths, of_products, of_products / 2.0**0.5)
 
-    def robust(self, model: ScoreModel, sums: Floats) -> tuple[ScoreModel, "Reliability"]:
-        """Return the score with the sampling variance that units show, and how well that is known."""
+    def robust(self, model: ScoreModel, sums: Floats, is_cautious: bool = False) -> tuple[ScoreModel, "Reliability"]:
+        """Return the score with the sampling variance that units show, and how well that is known.
+
+        Where cautious it is not below J in any direction but by as much as stands out of its noise.
+        """
         unit = self.cut / GRID**2
         of_lengths, of_products = (sd * unit for sd in self.sds)
         ratio, trace = self.map.ratio, float(np.trace(self.sampling))
         factor, of_factor = float(sums[0, -1]) * unit * ratio / trace, of_lengths * ratio / trace
         unknown = self._of_dispersion(factor + of_factor)
         factor = max(factor, 1.0)
-        spread, errors, basis = _shrunk(sums[:, :-1] * unit, of_products, factor, self.sampling)
+        spread, errors, basis = _shrunk(sums[:, :-1] * unit, of_products, factor, self.sampling, is_cautious)
         new = np.eye(len(spread)) - self.sampling + spread
         sampling = self.root @ spread @ self.root + unknown
         sizes = np.einsum("ij,ik,kj->j", basis, self.sampling, basis)
@@ -351,7 +357,9 @@ def _unit_scores(row_map: RowMap, inverse: Floats, cut: float, ratio: int, rows_
     return UnitScores(row_map, matrix, shift, min(scale, 1e200), ratio)
 
 
-def _shrunk(noisy: Floats, sd: float, factor: float, sampling: Floats) -> tuple[Floats, Floats, Floats]:
+def _shrunk(
+    noisy: Floats, sd: float, factor: float, sampling: Floats, is_cautious: bool
+) -> tuple[Floats, Floats, Floats]:
     """Shrink noisy products, brought to the trace that the lengths tell, toward that multiple of J.
 
     Returns S, the variances of its entries' errors in a basis, and the basis.
@@ -372,5 +380,11 @@ def _shrunk(noisy: Floats, sd: float, factor: float, sampling: Floats) -> tuple[
     prior = (min(max(excess, LEAST_DEVIATION**2), MOST_DEVIATION**2)) * size**2
     share = prior / (prior + noise)
     relative, vectors = np.linalg.eigh((factor * np.diag(values) + share * deviation) / (size / factor))
-    raised = (vectors * np.maximum(relative, LEAST_VARIANCE)) @ vectors.T * (size / factor)
+    least = LEAST_VARIANCE
+    if is_cautious:
+        squares, errors = vectors**2, share * noise / (size / factor) ** 2
+        # Var v'E v, E symmetric, its entries on and above the diagonal independent.
+        error = 2.0 * np.einsum("ik,ij,jk->k", squares, errors, squares) - np.diag(errors) @ squares**2
+        least = np.maximum(least, np.minimum(1.0, relative + CLEARLY * np.sqrt(error)))
+    raised = (vectors * np.maximum(relative, least)) @ vectors.T * (size / factor)
     return basis @ raised @ basis.T, share * noise, basis

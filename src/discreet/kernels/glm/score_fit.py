@@ -12,6 +12,7 @@ import numpy as np
 from scipy.special import chdtr, chdtri, fdtri, gammaincinv, stdtrit
 
 from discreet.kernels.glm.count_bound import CountBound
+from discreet.kernels.glm.open_ways import OpenWays
 from discreet.kernels.glm.sandwich import Reliability
 from discreet.kernels.glm.score import ScoreModel, Turned, intervals, minimize
 from discreet.kernels.linear_combinations import ends_of_combinations
@@ -72,6 +73,8 @@ class ScoreFit:
         False where noise hides so much that nothing is told.
     told : ndarray of float, shape (p,), optional
         The estimate, shrunk by as much as the noise asks; default `coef`.
+    ways : OpenWays
+        Directions along which nothing tells that coefficients end.
     """
 
     model: ScoreModel
@@ -81,6 +84,7 @@ class ScoreFit:
     is_laplace: bool = False
     is_told: bool = True
     told: Floats | None = None
+    ways: OpenWays = field(default_factory=OpenWays)
     _alone: dict[float, tuple[Floats, Floats]] = field(default_factory=dict, repr=False, compare=False)
 
     @property
@@ -122,17 +126,23 @@ class ScoreFit:
         """
         if not self.is_told:
             return np.full(len(rows), -np.inf), np.full(len(rows), np.inf)
-        return ends_of_combinations(rows, self._ends_alone(level), lambda some: self._ends(some, level))
+        low, high = ends_of_combinations(rows, self._ends_alone(level), lambda some: self._ends(some, level))
+        no_low, no_high = self.ways.without_ends(rows)
+        return np.where(no_low, -np.inf, low), np.where(no_high, np.inf, high)
 
     def joint(self, tested: Bools, level: float) -> tuple[float, float, float | None]:
         """Return how far zero is from the coefficients at some places, how far their region reaches, and the degrees of
         freedom of the variance; None where it is known.
 
         Q with those coefficients at zero, less Q with them at the estimate; the others are as near as they can be. For
-        one coefficient zero is inside where it is in the interval. Cost: five minimizations in p unknowns.
-        Shapes: tested (p,).
+        one coefficient zero is inside where it is in the interval; one without an end on the side of zero is not held
+        there. Cost: five minimizations in p unknowns. Shapes: tested (p,).
         """
         limit, residual = self._limit(np.eye(len(self.coef))[tested], level)
+        no_low, no_high = self.ways.without_ends(np.eye(len(self.coef)))
+        tested = tested & ~np.where(self.coef > 0.0, no_low, no_high)
+        if not tested.any():
+            return 0.0, limit, residual
         precision = self.precision * ~tested
         held = np.where(tested, 0.0, self.coef)
         # Q need not be convex: the least of several descents, so that zero is not ruled out for want of a better start.
@@ -181,16 +191,17 @@ class ScoreFit:
         And the degrees of freedom that are left of the variance's. Shapes: rows (k, p).
         """
         k = len(rows)
-        if self.is_laplace:
-            return critical(level, self._share(rows), len(self.coef), k), None
+        normal = float(chdtri(k, 1.0 - level))
+        limit = critical(level, self._share(rows), len(self.coef), k) if self.is_laplace else normal
         if self.known is None:
-            return float(chdtri(k, 1.0 - level)), None
+            return limit, None
         degrees = min(self.known.degrees(row) for row in rows @ self._inverse_slope)
         residual = max(degrees - k + 1.0, 1.0)
-        if k == 1:
-            return float(stdtrit(residual, (1.0 + level) / 2.0)) ** 2, residual
-        # Hotelling 1931: T^2 is k (residual + k - 1) / residual times F.
-        return k * (residual + k - 1.0) / residual * float(fdtri(k, residual, level)), residual
+        # Hotelling 1931: T^2 is k (residual + k - 1) / residual times F; for k = 1 that is Student's t squared. With a
+        # Laplace vector both are longer than normal, one for the noise and one for what is not known of the variance.
+        student = float(stdtrit(residual, (1.0 + level) / 2.0)) ** 2 if k == 1 else float(fdtri(k, residual, level))
+        longer = k * (residual + k - 1.0) / residual * student if k > 1 else student
+        return longer * (limit / normal), residual
 
     def _share(self, rows: Floats) -> float:
         """The largest share of noise in the variance of a combination of these combinations."""

@@ -10,11 +10,11 @@ from discreet.kernels.rows.decorrelated_scores import (
     Scoring,
     Target,
     column_sums,
-    pair_sums,
     residual_sum,
     saturated,
     score_sums,
     target_sums,
+    turned_sums,
 )
 from discreet.typing import Bools, Cells, Integers
 
@@ -39,12 +39,15 @@ class SaturatedRows:
         By what fraction cells are multiplied before they are cut; at least 1.
     has_products : bool
         Whether the columns' products are added up: not where they are public.
+    centers : tuple of int, optional
+        What is taken off each column that is used, in steps; default nothing.
     """
 
     is_read: Bools
     is_two_valued: Bools
     ratio: tuple[int, int] = (1, 1)
     has_products: bool = True
+    centers: tuple[int, ...] | None = None
 
     @property
     def width(self) -> int:
@@ -60,7 +63,14 @@ class SaturatedRows:
 
     def columns(self, cells: Cells) -> Integers:
         """Return the saturated columns of encoded rows."""
-        return saturated(cells[:, 1:-1][:, self.is_read], self.is_two_valued, self.ratio)
+        centers = np.zeros(self.width, dtype=np.int64) if self.centers is None else np.array(self.centers)
+        return saturated(cells[:, 1:-1][:, self.is_read], self.is_two_valued, self.ratio, centers)
+
+    def plain_sums(self, cells: Cells, with_count: bool) -> Integers:
+        """Return the sums of the cells of columns that are not of two values, at times after the number of rows."""
+        used = cells[:, 1:-1][:, self.is_read][:, ~self.is_two_valued]
+        sums = used.sum(axis=0, dtype=np.int64)
+        return np.concatenate([[len(cells) * GRID], sums]) if with_count else sums
 
     def bins(self, cells: Cells) -> Integers:
         """Return how many targets lie in each bin of the bounds."""
@@ -86,6 +96,7 @@ class SaturatedRows:
         """Return the sums of `score_sums`."""
         return score_sums(self.columns(cells), cells[:, -1].astype(np.int64), target, scoring)
 
-    def pairs_turned(self, cells: Cells, turned: Integers, constants: Integers) -> Integers:
-        """Return the sums of `pair_sums`."""
-        return pair_sums(self.columns(cells), turned, constants)
+    def turned(self, cells: Cells, turned: Integers, constants: Integers) -> Integers:
+        """Return the number of rows, then the sums of `turned_sums`."""
+        sums = turned_sums(self.columns(cells), turned, constants)
+        return np.concatenate([[len(cells) * GRID**2], sums])

@@ -74,14 +74,15 @@ class Scoring(NamedTuple):
     excess: int
 
 
-def saturated(cells: Cells, is_two_valued: Bools, ratio: tuple[int, int]) -> Integers:
-    """Return columns times a ratio of at least 1, cut at their bounds; those of two values become 1 or -1.
+def saturated(cells: Cells, is_two_valued: Bools, ratio: tuple[int, int], centers: Integers) -> Integers:
+    """Return columns less their centers, times a ratio of at least 1, as steps of what is left to the nearer bound.
 
-    Shapes: cells (n, p), is_two_valued (p,).
+    They are cut there; those of two values become 1 or -1. Shapes: cells (n, p), is_two_valued, centers (p,).
     """
     up, down = ratio
     wide = cells.astype(np.int64)
-    cut = np.clip(wide * up // down, -GRID, GRID)
+    halves = np.maximum((GRID - np.abs(centers)) * down // up, 1)
+    cut = np.clip((wide - centers) * GRID // halves, -GRID, GRID)
     return np.where(is_two_valued, np.where(wide > 0, GRID, -GRID), cut)
 
 
@@ -117,15 +118,14 @@ def score_sums(columns: Integers, response: Integers, target: Target, scoring: S
     return sums
 
 
-def pair_sums(columns: Integers, turned: Integers, constants: Integers) -> Integers:
-    """Return the sums of products of each two of the turned columns, cut, in units of 1 / 32767^2.
+def turned_sums(columns: Integers, turned: Integers, constants: Integers) -> Integers:
+    """Return the sums of the turned columns, cut, and of products of each two, in units of 1 / 32767^2.
 
-    Shapes: columns (n, p), turned (p, p) in units of 2^-14, constants (p,); returns (p (p - 1) / 2,).
+    Shapes: columns (n, p), turned (p, p) in units of 2^-14, constants (p,); returns (p + p (p - 1) / 2,).
     """
     whitened = np.clip(columns @ turned.T + constants >> BITS, -MOST_CUT, MOST_CUT)
     first, second = np.triu_indices(len(turned), 1)
-    sums: Integers = (whitened.T @ whitened)[first, second]
-    return sums
+    return np.concatenate([whitened.sum(axis=0) * GRID, (whitened.T @ whitened)[first, second]])
 
 
 def _cut(residuals: Integers, target: Target) -> Integers:

@@ -8,6 +8,7 @@ import math
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import ndtri
 
 from discreet.kernels.moments.moments import GRID
 from discreet.kernels.rows.decorrelated_scores import BITS, MOST, Fit, Scoring
@@ -60,14 +61,36 @@ CUT_MEAN_OF_SKEWNESS, LEAST_CUT_MEAN = 0.133, 0.02
 """The same of a column whose skewness is known: phi(0) / 3 of it, by the first term of Edgeworth's series."""
 
 
-CHECKED = 2.0
+PRODUCT_TAILS = 1.5
+"""Times the variance of a product of two noises, whose tails are longer than those of a normal number."""
+
+SAMPLING = 0.8
+"""Variance, a row, of a saturated column times the cut target."""
+
+CHECKED = 0.8
 """Standard deviations at which columns are cut for a look at whether they are as public records say."""
 
-BENT = 0.02
+SQUARE_OF_CHECKED = 0.5
+"""Variance of a product of two columns that are cut there."""
+
+MEANS_COUNT = 3
+"""A column's sum counts this many times less than a product's: the means of cut columns are known less well."""
+
+SELDOM = 0.4
+"""Chance that one of the sums is larger than chance makes it, two-sided."""
+
+BENT = 0.03
 """What a cut leaves of the mean product of columns that are not correlated but not independent."""
 
-NOISE_TAILS = 3.0
-"""Twice, and more for the tails of cube noise, whose numbers are large together: variance of a sum of squares."""
+
+MOST_CENTER = 0.9
+"""Of a center, in half ranges: so much is left to the nearer bound at least."""
+
+
+def shrunk_means(averages: Floats, variance: float) -> Floats:
+    """Return noisy averages, whose noise has this variance, as centers: nearer to zero as far as noise asks for it."""
+    kept = np.maximum(1.0 - variance / np.maximum(averages**2, 1e-300), 0.0)
+    return np.clip(kept * averages, -MOST_CENTER, MOST_CENTER)
 
 
 class Columns(NamedTuple):
@@ -163,7 +186,9 @@ class Pilot(NamedTuple):
     coefficients : ndarray of float, shape (p,)
         What they are.
     variance : ndarray of float, shape (p, p)
-        Of their sampling and noise where no column matters.
+        Of their noise.
+    row_variance : ndarray of float, shape (p, p)
+        Of their sampling where no column matters, times the number of rows.
     excess : float
         Mean of the cut target.
     excess_variance : float
@@ -172,28 +197,34 @@ class Pilot(NamedTuple):
 
     coefficients: Floats
     variance: Floats
+    row_variance: Floats
     excess: float
     excess_variance: float
 
     @classmethod
     def none(cls, p: int) -> "Pilot":
         """Return what is known before any look: nothing."""
-        return cls(np.zeros(p), np.zeros((p, p)), 0.0, 1.0)
+        return cls(np.zeros(p), np.zeros((p, p)), np.zeros((p, p)), 0.0, 1.0)
 
 
-def pilot(columns: Columns, averages: Floats, sampling: float, variance: float) -> Pilot:
+def pilot(columns: Columns, averages: Floats, n_rows: float, variance: float) -> Pilot:
     """Return a first look from averages of the saturated columns, and of a constant, times the cut target.
 
-    `sampling` is the variance of such an average, `variance` that of its noise. Shapes: averages (p + 1,).
+    `variance` is that of the noise of such an average over so many rows. Shapes: averages (p + 1,).
     """
     p, correlations = len(columns.sds), columns.correlations
     slopes = (averages[:-1] - averages[-1] * columns.means) / columns.sds / TARGET_SLOPE
     prior = EXPLAINED / p
-    noise = correlations * sampling / TARGET_SLOPE**2 + np.diag(variance / (columns.sds * TARGET_SLOPE) ** 2)
+    # What is taken off a product is the target's mean times a column's, which has noise of its own.
+    of_noise = variance + columns.mean_variance * min(averages[-1] ** 2, 1.0)
+    of_rows = correlations * SAMPLING / TARGET_SLOPE**2
+    noise = np.diag(of_noise / (columns.sds * TARGET_SLOPE) ** 2)
     of_columns = np.diag(EXPLAINED * columns.errors.mean(axis=1))
-    shrinking = prior * np.linalg.solve(prior * correlations @ correlations + noise + of_columns, correlations).T
+    spread = prior * correlations @ correlations + of_rows / n_rows + noise + of_columns
+    shrinking = prior * np.linalg.solve(spread, correlations).T
     excess = min(max(float(averages[-1]), -1.0), 1.0)
-    return Pilot(shrinking @ slopes, shrinking @ noise @ shrinking.T, excess, sampling + variance)
+    variances = (shrinking @ noise @ shrinking.T, shrinking @ of_rows @ shrinking.T)
+    return Pilot(shrinking @ slopes, *variances, excess, SAMPLING / n_rows + variance)
 
 
 def fit_of(columns: Columns, first: Pilot, distance: int) -> Fit:
@@ -262,16 +293,17 @@ def decorrelation(columns: Columns, first: Pilot, groups: Bools, distance: int, 
     inside = (2.0 * _normal_cdf(cut) - 1.0) / cut
     own = FROM_PILOT * TYPICAL_SLOPE * TARGET_SLOPE * inside * np.where(groups, instruments @ correlations, 0.0)
     own = own / sizes[:, None] / (1.0 + abs(first.excess))
-    of_pilot = np.einsum("ij,jk,ik->i", own, first.variance, own)
+    of_pilot, of_rows = (np.einsum("ij,jk,ik->i", own, each, own) for each in (first.variance, first.row_variance))
     of_means = columns.mean_variance * (inside / (sds * sizes)) ** 2 + _skewness(columns, cut) ** 2
-    of_means = of_means * first.excess_variance
+    of_means = PRODUCT_TAILS * of_means * first.excess_variance
     # An error of what the others say of a column meets what they say of the target, as far as no pilot took it off.
     left = EXPLAINED * (LEFT_BY_PILOT if first.coefficients.any() else 1.0)
     of_records = left * (TARGET_SLOPE * inside) ** 2 / columns.n_records
     # The cut target has a variance of at most 1 - mean^2, whatever its law, and is then divided by 1 + |mean|.
     excess = max(abs(first.excess) - 2.0 * math.sqrt(first.excess_variance), 0.0)
     squares = np.minimum(np.where(columns.is_two_valued, 1.0, SQUARE_OF_REAL), 1.0 / cut**2)
-    row_variances = (1.0 - excess) / (1.0 + excess) * squares
+    # The first look and the score are of the same rows: what these do to them by chance adds up.
+    row_variances = (np.sqrt((1.0 - excess) / (1.0 + excess) * squares) + np.sqrt(of_rows)) ** 2
     return Decorrelation(scoring, own @ first.coefficients, row_variances, of_pilot + of_means + of_records)
 
 
@@ -286,16 +318,22 @@ def whitening(columns: Columns) -> tuple[Integers, Integers]:
     return _whole(weights), _whole(-(weights @ columns.means)) * GRID
 
 
-def contradiction(averages: Floats, noise: float, n_rows: float, n_records: float) -> float:
-    """Return how far averages of products of whitened columns lie from zero together, in standard deviations.
+def largest_difference(sums: Integers, p: int) -> int:
+    """Return the largest of the sums of `turned_sums` as it is the same for all: those of columns count a third.
 
-    Above 3 they are not as was known. `noise` is the variance of the noise of each.
-    Shapes: averages (d,).
+    It moves by no more than one of the sums does.
     """
-    # A cut column has a variance of at most 1 / CHECKED^2; of products of skewed ones, and of means, a little is left.
-    each = noise + (1.0 / n_rows + 1.0 / n_records) / CHECKED**4 + BENT**2
-    d = len(averages)
-    return float((averages @ averages - d * each) / (each * math.sqrt(NOISE_TAILS * d)))
+    of_columns, of_pairs = np.abs(sums[:p]) // MEANS_COUNT, np.abs(sums[p:])
+    return int(max(of_columns.max(), of_pairs.max(initial=0)))
+
+
+def most_difference(columns: Columns, n_rows: float) -> float:
+    """Return how large that may be, in rows, if the columns are as public records say."""
+    p = len(columns.sds)
+    bent = np.sort(np.abs(_skewness(columns, CHECKED)))
+    tolerance = BENT + max(float(bent[-2:].prod()) if p > 1 else 0.0, float(bent[-1]) / MEANS_COUNT)
+    by_chance = math.sqrt(SQUARE_OF_CHECKED * n_rows * (1.0 + n_rows / columns.n_records))
+    return tolerance * n_rows - float(ndtri(SELDOM / (p * (p + 1)))) * by_chance
 
 
 def _skewness(columns: Columns, cut: float) -> Floats:

@@ -145,12 +145,11 @@ def _level(label: str, owner: str) -> str | None:
     return label[len(owner) + 1 :] if label != owner else None
 
 
-def _record(name: str, question: Question, confidence: float) -> PriorPosterior:
-    prior = PRIORS[name]
-    found, p = question.answer(prior), len(question.layout.always)
+def averaged(question: Question, found: Posterior, confidence: float) -> tuple[AveragedCoefficient, ...]:
+    """Return the averaged coefficients with intervals, in their own units."""
     coefficients = []
     for at, label, column, level, factor in question.terms:
-        direction = np.zeros(p)
+        direction = np.zeros(len(question.layout.always))
         direction[at] = factor
         low, high = found.interval(direction, confidence)
         if question.moments is not None:
@@ -160,6 +159,12 @@ def _record(name: str, question: Question, confidence: float) -> PriorPosterior:
         coefficients.append(
             AveragedCoefficient(name=label, column=column, level=level, estimate=estimate, low=low, high=high)
         )
+    return tuple(coefficients)
+
+
+def _record(name: str, question: Question, confidence: float) -> PriorPosterior:
+    prior = PRIORS[name]
+    found = question.answer(prior)
     return PriorPosterior.model_validate(
         {
             "prior": name,
@@ -176,7 +181,7 @@ def _record(name: str, question: Question, confidence: float) -> PriorPosterior:
                 )
                 for model, chance in zip(found.models, found.model_chances, strict=True)
             ),
-            "coefficients": tuple(coefficients),
+            "coefficients": averaged(question, found, confidence),
             "sampling_error": found.error,
         }
     )

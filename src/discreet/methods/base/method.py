@@ -141,7 +141,9 @@ class Method(BaseModel, ABC):
         value = repr(errors[0]["input"])[:60]
         is_inside = any(isinstance(place, int) for place in errors[0]["loc"])
         held = f"it holds {value}" if is_inside else f"{name}={value}"
-        return f"{name} must be {allowed(cls.model_fields[name])}, but {held}."
+        words = allowed(cls.model_fields[name])
+        remedy = " Give one of these." if " or " in words else ""
+        return f"{name} must be {words}, but {held}.{remedy}"
 
 
 class Fitter(Method):

@@ -11,10 +11,19 @@ from discreet.accounting.neighbors import NeighboringRelation
 from discreet.data.design import Design
 from discreet.data.engine import Table
 from discreet.errors import InvalidParameterError
-from discreet.kernels.glm.families import Family, RowMap, clipped_poisson, predictor_bounds, score_map, squared_norm
-from discreet.kernels.glm.minimizer_score import Minimum, minimizer_fit
+from discreet.kernels.glm.families import (
+    Columns,
+    Family,
+    RowMap,
+    clipped_poisson,
+    predictor_bounds,
+    score_map,
+    squared_norm,
+)
+from discreet.kernels.glm.minimizer_score import Minimum, minimizer_fit, planned_spread
 from discreet.kernels.glm.objective_perturbation import OUTPUT_SHARE, Change, information_share, minimized, perturbation
 from discreet.kernels.glm.precise_sums import Loss, precise_sums
+from discreet.kernels.glm.sandwich import Units
 from discreet.kernels.glm.score_fit import Fit
 from discreet.kernels.moments.moments import GRID
 from discreet.mechanisms.additive import MAX_SCALE, discrete_laplace
@@ -24,6 +33,8 @@ from discreet.methods.base.method import Outcome, Preparation, Progress
 from discreet.methods.base.noise_budget import NoiseBudget
 from discreet.methods.base.request_facts import not_protected, public_columns
 from discreet.methods.regression.score_answers import score_record, with_answers
+from discreet.methods.regression.spread_release import SHARE as SPREAD_SHARE
+from discreet.methods.regression.spread_release import SpreadRelease
 from discreet.methods.regression.terms import Terms
 from discreet.release import NoiseRecord, StepRecord
 from discreet.typing import Cells, Floats, Integers
@@ -85,6 +96,8 @@ class PreparedPerturbation(Preparation):
             weight=self.loss.weight,
             n_rows=metadata.rows_per_unit,
         )
+        self.spread = self._spread(epsilon)
+        epsilon -= self.spread.epsilon if self.spread else 0
         share = self._share(float(epsilon)) if for_columns else INFORMATION_SHARE
         self.information_epsilon = epsilon * Fraction(share).limit_denominator(1000)
         rest = epsilon - self.information_epsilon
@@ -96,21 +109,26 @@ class PreparedPerturbation(Preparation):
                 ObjectivePerturbationEvent(minimizer_epsilon),
                 LaplaceEvent(self.output_epsilon),
                 LaplaceEvent(self.information_epsilon),
+                *((self.spread.event,) if self.spread else ()),
             )
         )
         if self.change.spent(self.chosen.ridge, self.chosen.beta) > minimizer_epsilon:
             raise InvalidParameterError("The parameters of objective perturbation must fit in epsilon.")
         self.output_scale, self.information_scale = self._output_scale(), self._information_scale()
-        if max(self.output_scale, self.information_scale) > MAX_SCALE:
+        of_squares = max(self.spread.scales) if self.spread else 0.0
+        if max(self.output_scale, self.information_scale, Fraction(of_squares)) > MAX_SCALE:
             raise InvalidParameterError(_too_small(epsilon))
         self.parameters = {**method.model_dump(mode="json", exclude_none=True), "y_center": design.center}
         self.parameters["y_bound"] = design.bound
         self.noise, information_noise = self._noise(), self._information_noise()
-        first, last = ComposedEvent(self.event.events[:2]), self.event.events[2]
+        first, second = ComposedEvent(self.event.events[:2]), self.event.events[2]
         self.steps: tuple[StepRecord, ...] = (
             StepRecord(name="coefficients", event=event_record(first), noise=self.noise),
-            StepRecord(name="information", event=event_record(last), noise=information_noise),
+            StepRecord(name="information", event=event_record(second), noise=information_noise),
         )
+        if self.spread:
+            event, noise = event_record(self.spread.event), self.spread.noise(CLAIM)
+            self.steps = (*self.steps, StepRecord(name="dispersion", event=event, noise=noise))
         self.public, self.not_protected = tuple(public_columns(metadata, design)), not_protected(metadata)
 
     @property
@@ -119,7 +137,8 @@ class PreparedPerturbation(Preparation):
         return len(self.terms.owners)
 
     def run(self, table: Table, rng: Source, progress: Progress | None = None) -> Outcome:
-        """Minimize the perturbed objective, add noise for what the certificate leaves open, ask for the information.
+        """Minimize the perturbed objective, add noise for what the certificate leaves open, ask for the information,
+        and of counts for how much they vary.
 
         Parameters
         ----------
@@ -142,7 +161,7 @@ class PreparedPerturbation(Preparation):
         """
         del progress
         p, lattice, loss = self.n_coefficients, self.chosen.lattice, self.loss
-        places = np.array([*self.terms.places, self.design.n_columns - 1])
+        places = self._places
         linear = spherical_laplace(p, self.chosen.beta, rng)
 
         def sums(numbers: tuple[int, ...]) -> Integers:
@@ -154,10 +173,15 @@ class PreparedPerturbation(Preparation):
 
         theta, _ = minimized(sums, linear, self.chosen)
         released = np.array(self._rounded(theta, rng)) * STEP
-        fit = self._fit(released, *self._information(table, released, rng))
+        minimum = self._minimum(released, *self._information(table, released, rng))
+        fit = self._fit(minimum, table, rng)
         family: Literal["logistic", "poisson"] = self.method.family_name
         record = with_answers(self.terms.fit(family, fit), score_record(fit, *self.terms.scales()))
         return Outcome(selected=self.design.candidates, noise=self.noise, steps=self.steps, fit=record)
+
+    @property
+    def _places(self) -> Any:
+        return np.array([*self.terms.places, self.design.n_columns - 1])
 
     # ---- the minimizer
 
@@ -236,8 +260,7 @@ class PreparedPerturbation(Preparation):
 
     def _information(self, table: Table, theta: Floats, rng: Source) -> tuple[Floats, Floats, float]:
         """One pass: the noisy sum of weighted products, the variances of its entries, and the number of rows."""
-        places = np.array([*self.terms.places, self.design.n_columns - 1])
-        p, row_map = self.n_coefficients, self._row_map(theta)
+        places, p, row_map = self._places, self.n_coefficients, self._row_map(theta)
 
         def work(cells: Cells) -> Integers:
             sums = row_map.sums(np.asfortranarray(cells[:, places]))
@@ -254,24 +277,39 @@ class PreparedPerturbation(Preparation):
         n_rows = self.design.metadata.n_rows or max(rows / GRID**2, 1.0)
         return sums * unit, variance * self._drawn(), float(n_rows)
 
-    def _fit(self, theta: Floats, information: Floats, variances: Floats, n_rows: float) -> Fit:
-        """Return estimates and intervals, in the response's unit, from what was released alone."""
+    def _minimum(self, theta: Floats, information: Floats, variances: Floats, n_rows: float) -> Minimum:
+        """What was released so far, in the response's unit."""
         high, p = self.loss.family.high, self.n_coefficients
-        return minimizer_fit(
-            Minimum(
-                family=self.loss.family,
-                theta=theta,
-                ridge=self.chosen.ridge * high,
-                linear_variance=(p + 1) * (high / self.chosen.beta) ** 2,
-                output_variance=2.0 * (float(self.output_scale) * STEP) ** 2,
-                information=information,
-                variances=variances,
-                n_rows=n_rows,
-                level=self.method.confidence,
-                box=self.method.coef_bound,
-                constant=self.terms.constant,
-            )
+        return Minimum(
+            family=self.loss.family,
+            theta=theta,
+            ridge=self.chosen.ridge * high,
+            linear_variance=(p + 1) * (high / self.chosen.beta) ** 2,
+            output_variance=2.0 * (float(self.output_scale) * STEP) ** 2,
+            information=information,
+            variances=variances,
+            n_rows=n_rows,
+            level=self.method.confidence,
+            box=self.method.coef_bound,
+            constant=self.terms.constant,
+            groups=self.terms.groups,
         )
+
+    def _fit(self, minimum: Minimum, table: Table, rng: Source) -> Fit:
+        """Return estimates and intervals from what was released alone, and of counts from a last pass."""
+        if self.spread is None:
+            return minimizer_fit(minimum)
+        metadata = self.design.metadata
+        count = metadata.n_units or max(minimum.n_rows / metadata.rows_per_unit, 1.0)
+        units = Units(count, metadata.rows_per_unit, self.change.bound, self.change.replaces)
+        spread = planned_spread(minimum, self.terms.groups, self.spread.mu, units)
+        return minimizer_fit(minimum, spread, self.spread.sums(table, self.design, spread, Columns(self._places), rng))
+
+    def _spread(self, epsilon: Fraction) -> SpreadRelease | None:
+        """The pass that tells how much counts vary; the variance of a row's class follows from its mean."""
+        if not (self.method.robust and self.loss.family.counts):
+            return None
+        return SpreadRelease(epsilon * SPREAD_SHARE, self.n_coefficients, self.change.replaces)
 
 
 def _bounded(family: Family) -> Family:

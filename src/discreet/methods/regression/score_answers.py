@@ -11,10 +11,11 @@ from pydantic import ValidationError
 from discreet.errors import VerificationError
 from discreet.kernels.glm.curve import Curve
 from discreet.kernels.glm.families import LOGISTIC, Family, clipped_poisson, poisson
+from discreet.kernels.glm.open_ways import OpenWays
 from discreet.kernels.glm.sandwich import Reliability
 from discreet.kernels.glm.score import NoiseTerm, ScoreModel
 from discreet.kernels.glm.score_fit import Fit, ScoreFit
-from discreet.release import FitRecord, JointRecord, ReliabilityRecord, ScoreRecord, Symmetric
+from discreet.release import FitRecord, JointRecord, ReliabilityRecord, ScoreRecord, SeparationRecord, Symmetric
 from discreet.typing import Bools, Floats
 
 
@@ -51,6 +52,9 @@ def score_record(fit: Fit, middles: Floats, halves: Floats, offset_middle: float
             mismatch=model.mismatch,
             law="spherical_laplace" if score.is_laplace else "gaussian",
             is_told=score.is_told,
+            separation=SeparationRecord(
+                separating=_rows(score.ways.separating), undetermined=_rows(score.ways.undetermined)
+            ),
             reliability=None if score.known is None else _reliability(score.known),
         )
     except ValidationError:  # a number too large for a release
@@ -96,6 +100,7 @@ def score_fit(record: ScoreRecord, family: str) -> ScoreFit:
         record.law == "spherical_laplace",
         record.is_told,
         np.array(record.told) if record.told else None,
+        OpenWays(np.array(record.separation.separating), np.array(record.separation.undetermined)),
     )
 
 

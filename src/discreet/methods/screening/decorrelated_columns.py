@@ -1,10 +1,15 @@
 """Which of a design's columns decorrelated scores use, and the units in which these enter."""
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from discreet.data.design import Design
 from discreet.data.metadata import CategoryColumn, NumericColumn, half_width
+from discreet.errors import InvalidParameterError
+from discreet.kernels.moments.moments import GRID
 from discreet.kernels.rows.decorrelated_rows import SaturatedRows
+from discreet.kernels.sufficient_statistics.decorrelation import MOST_CENTER
 from discreet.methods.screening.units import FORCED, Units
 from discreet.typing import Bools
 
@@ -29,6 +34,26 @@ def saturated_rows(
     ratio = (PARTS, max(round(PARTS * saturation), 1))
     rows = SaturatedRows(used, np.array(two_valued, dtype=np.bool_)[used], ratio, has_products)
     return rows, Units(int((owners != FORCED).sum()), units.n_units, owners)
+
+
+def stated_centers(x_center: Mapping[str, float] | str, design: Design, rows: SaturatedRows) -> tuple[int, ...] | None:
+    """Return public centers of the columns in steps, from those by name, or None where there are none."""
+    if isinstance(x_center, str):
+        return None
+    numeric = {name for name in design.candidates if isinstance(design.metadata.declared(name), NumericColumn)}
+    unknown = [name for name in x_center if name not in numeric]
+    if unknown:
+        raise InvalidParameterError(
+            f"x_center must name numeric candidates, but {unknown[0][:60]!r} is none. Leave it out."
+        )
+    centers = list[float]()
+    for name, width in zip(design.candidates, design.widths, strict=True):
+        column = design.metadata.declared(name)
+        middle, half = half_width(column) if isinstance(column, NumericColumn) else (0.0, 1.0)
+        center = (x_center[name] - middle) / half if name in x_center else 0.0
+        centers += [min(max(center, -MOST_CENTER), MOST_CENTER)] * width
+    steps = np.rint(np.array(centers)[rows.is_read] * GRID).astype(np.int64)
+    return tuple(np.where(rows.is_two_valued, 0, steps).tolist())
 
 
 def entering_together(units: Units) -> Bools:

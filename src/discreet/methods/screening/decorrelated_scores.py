@@ -5,7 +5,7 @@ other columns say of a column and of the target; the last pass adds up the produ
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
@@ -21,20 +21,20 @@ from discreet.data.engine import Table
 from discreet.data.metadata import Metadata, NumericColumn, half_width
 from discreet.errors import InvalidParameterError
 from discreet.kernels.moments.moments import GRID
-from discreet.kernels.rows.decorrelated_rows import BINS, DISTANCES
-from discreet.kernels.rows.decorrelated_scores import Fit, Target
+from discreet.kernels.rows.decorrelated_rows import BINS, DISTANCES, SaturatedRows
+from discreet.kernels.rows.decorrelated_scores import Target
 from discreet.kernels.sufficient_statistics.decorrelation import (
     CUTS,
+    SAMPLING,
     Columns,
     Pilot,
     columns_of,
-    contradiction,
     corrected,
     decorrelation,
     fit_of,
     pilot,
     public_columns,
-    whitening,
+    shrunk_means,
 )
 from discreet.mechanisms.additive import check_scale, discrete_laplace
 from discreet.mechanisms.cube import check_cube, cube_noise, cube_variance
@@ -43,14 +43,15 @@ from discreet.mechanisms.rng import Source
 from discreet.methods.base.known_columns import KnownColumns
 from discreet.methods.base.method import Method, Outcome, Preparation, Progress
 from discreet.methods.base.part import Part
+from discreet.methods.base.public_check import NAME, LookedAt, PublicLook, share_of_look
 from discreet.methods.base.request_facts import not_protected, rows_progress
 from discreet.methods.base.request_facts import public_columns as columns_record
-from discreet.methods.screening.decorrelated_columns import entering_together, saturated_rows
+from discreet.methods.screening.decorrelated_columns import entering_together, saturated_rows, stated_centers
 from discreet.methods.screening.threshold_choice import AboveThreshold
 from discreet.methods.screening.units import Units
 from discreet.parameters.screening import DECORRELATION_SHARES, FEW_SHARES, PUBLIC_SHARES, DecorrelatedParameters
 from discreet.release import NoiseRecord, StepRecord
-from discreet.typing import Floats, Integers
+from discreet.typing import Cells, Floats, Integers
 
 CLAIM = "methods/screening/decorrelated_scores.privacy.md"
 
@@ -69,17 +70,11 @@ TYPICAL_ROWS = 1000
 DEVIATIONS = 2.5
 """By how many standard deviations scores of no effect may be large: a column whose score varies more has it lowered."""
 
-SAMPLING = 0.8
-"""Variance, a row, of a saturated column times the cut target."""
-
 MOST_SCORE = 2**61
 """In steps: beyond any threshold, and far from where 64 bits end."""
 
 ENOUGH_FOR_PILOT = 0.6
 """Of the information, where the columns' moments are public: with less a pilot costs more than it tells."""
-
-ENOUGH_FOR_CHECK = 2.0
-"""The same: with less a look at whether rows go with the public moments sees nothing."""
 
 HALF = Fraction(1, 2)
 
@@ -94,7 +89,7 @@ class DecorrelatedScreening(DecorrelatedParameters, Method):
 
     name: ClassVar[str] = "decorrelated"
 
-    def prepare(self, metadata: Metadata, target: str, candidates: Sequence[str] | None = None) -> "PreparedScores":
+    def prepare(self, metadata: Metadata, target: str, candidates: Sequence[str] | None = None) -> Preparation:
         """Check the request and calibrate its noise, from public facts alone.
 
         Parameters
@@ -108,7 +103,7 @@ class DecorrelatedScreening(DecorrelatedParameters, Method):
 
         Returns
         -------
-        PreparedScores
+        Preparation
             The cost, the noise, and a `run`.
 
         Raises
@@ -135,8 +130,24 @@ class DecorrelatedScreening(DecorrelatedParameters, Method):
             raise InvalidParameterError(
                 "saturation must not be given with public_moments, which are of columns as they are. Leave one out."
             )
+        if self.public_moments is not None and not isinstance(self.x_center, str):
+            raise InvalidParameterError(
+                "x_center must not be given with public_moments, which have the columns' means. Leave one out."
+            )
         middle, half = half_width(cast("NumericColumn", metadata.declared(target)))
-        return PreparedScores(self, replace(design, center=middle, bound=half), units)
+        whole = replace(design, center=middle, bound=half)
+        if self.public_moments is None:
+            return PreparedScores(self, whole, units)
+        used = PreparedScores(self, whole, units)
+        share = share_of_look(used.information)
+        if (self.shares or {}).get(NAME) is not None:
+            share = exact((self.shares or {})[NAME], f"shares[{NAME!r}]")
+        epsilon = exact_epsilon(self.epsilon)
+        rest = epsilon - epsilon * share
+        used, bought = (PreparedScores(self, whole, units, rest, is_public) for is_public in (True, False))
+        look = PublicLook(whole, used.rows, used.public_columns, epsilon * share)
+        _check_shares(self, (*used.budget, *bought.budget, NAME))
+        return LookedAt(look, used, bought)
 
 
 class PreparedScores(Preparation):
@@ -150,17 +161,30 @@ class PreparedScores(Preparation):
         The row map, the target around the middle of its bounds.
     units : Units
         Which candidates enter together.
+    epsilon : Fraction, optional
+        Of the parts; default that of the request.
+    is_public : bool
+        Whether public moments are used, where there are such.
     """
 
     columns: Sequence[str]
 
-    def __init__(self, method: DecorrelatedScreening, design: Design, units: Units) -> None:
+    def __init__(
+        self,
+        method: DecorrelatedScreening,
+        design: Design,
+        units: Units,
+        epsilon: Fraction | None = None,
+        is_public: bool = True,
+    ) -> None:
         self.method, self.design, self.units, self.metadata = method, design, units, design.metadata
         self.columns, self.target, self.candidates = design.columns, design.target, design.candidates
-        self.known = None if method.public_moments is None else KnownColumns.of(method.public_moments, design)
-        self.rows, self.entering = saturated_rows(design, units, self._saturation, has_products=self.known is None)
+        stated_moments = method.public_moments if is_public else None
+        self.known = None if stated_moments is None else KnownColumns.of(stated_moments, design)
+        rows, self.entering = saturated_rows(design, units, self._saturation, has_products=self.known is None)
+        self.rows = replace(rows, centers=stated_centers(method.x_center, design, rows))
         self.width = self.rows.width
-        self.budget = _budget(method, self._default_shares)
+        self.budget = _budget(method, self._default_shares, epsilon)
         self.choice = AboveThreshold(
             self.entering,
             self.budget["screening"],
@@ -197,7 +221,16 @@ class PreparedScores(Preparation):
             return self.method.saturation
         if self.known is not None:
             return 1.0
-        return _between(SATURATIONS, self._information(self._n_guess) ** 0.4)
+        return _between(SATURATIONS, self.information**0.4)
+
+    @property
+    def _has_centers(self) -> bool:
+        return self.known is None and not bool(self.rows.is_two_valued.all())
+
+    @property
+    def _n_means(self) -> int:
+        """Sums that centers are bought by: of columns that are not of two values, and where it is private the count."""
+        return self._buys_count + int((~self.rows.is_two_valued).sum())
 
     @property
     def _n_guess(self) -> int:
@@ -208,12 +241,16 @@ class PreparedScores(Preparation):
         """Shares of the parts before the choice, of those that there are."""
         shares = DECORRELATION_SHARES
         if self.known is not None:
-            shares = PUBLIC_SHARES if self._information(self._n_guess) >= ENOUGH_FOR_PILOT else FEW_SHARES
+            shares = PUBLIC_SHARES if self.information >= ENOUGH_FOR_PILOT else FEW_SHARES
         absent = set() if self.method.y_center == "private" else {"y_median"}
-        can_see = self.width > 1 and self._information(self._n_guess) >= ENOUGH_FOR_CHECK
-        absent |= set() if can_see else {"public_check"}
+        absent |= set() if self.method.x_center == "private" and self._has_centers else {"x_center"}
         absent |= {"gram"} if self.known is not None and not self._buys_count else set()
         return {name: share for name, share in shares.items() if name not in absent}
+
+    @property
+    def information(self) -> float:
+        """Public guess of thousands of rows that are replaced one by one, times epsilon."""
+        return self._information(self._n_guess)
 
     def _information(self, n_rows: float) -> float:
         return n_rows * self.method.epsilon * 2.0 / self._moved / ENOUGH
@@ -233,11 +270,11 @@ class PreparedScores(Preparation):
     def _parts(self) -> dict[str, Part]:
         """The parts before the choice, in their order."""
         makers = {
+            "x_center": lambda: self._cube_part("x_center", self._n_means, GRID),
             "y_median": lambda: self._rank_part("y_median", BINS),
             "y_scale": lambda: self._rank_part("y_scale", len(DISTANCES)),
             "gram": lambda: self._cube_part("gram", self._n_products),
             "pilot": lambda: self._cube_part("pilot", self.width + 1),
-            "public_check": lambda: self._cube_part("public_check", self.width * (self.width - 1) // 2),
             "y_shift": self._shift_part,
         }
         return {name: make() for name, make in makers.items() if name in self.budget}
@@ -257,15 +294,15 @@ class PreparedScores(Preparation):
         )
         return Part(name, SelectionEvent(epsilon, "exponential"), box)
 
-    def _cube_part(self, name: str, n_numbers: int) -> Part:
+    def _cube_part(self, name: str, n_numbers: int, steps_a_row: int = GRID**2) -> Part:
         scale = self._scale(name)
-        check_cube(n_numbers, scale * GRID**2, f"the {n_numbers} sums of {name}")
+        check_cube(n_numbers, scale * steps_a_row, f"the {n_numbers} sums of {name}")
         box = NoiseRecord(
             mechanism="cube",
             noise="cube",
             sensitivity=float(self._moved),
             scale=float(scale),
-            unit="products of saturated columns",
+            unit="products of saturated columns" if steps_a_row == GRID**2 else "cells in half ranges",
             formula=f"{self._moved}, the most that one {self.metadata.unit} changes any of {n_numbers} sums by",
             numerics="exact draw on whole steps",
             claim="mechanisms/cube.privacy.md",
@@ -324,18 +361,19 @@ class PreparedScores(Preparation):
         Claim: ``decorrelated_scores.privacy.md``. Cost: five passes over the rows, four where the center is public.
         """
         steps = list[StepRecord]()
+        rows = self._centered(table, rng, steps)
         center = self._center(table, rng, steps)
         distance = self._distance(table, rng, steps, center) if "y_scale" in self.parts else 2
         target = Target(center, max(distance // 2, 1))
-        n_rows, columns, first = self._first_look(table, rng, steps, target)
-        self._check_public(table, rng, steps, columns, n_rows)
-        first = self._residual_mean(table, rng, steps, target, first, fit_of(columns, first, distance), n_rows)
+        n_rows, columns, first = self._first_look(table, rng, steps, rows, target)
+        residuals = partial(rows.residuals, target=target, fit=fit_of(columns, first, distance))
+        first = self._residual_mean(table, rng, steps, residuals, first, n_rows)
         cut = _between(CUTS, self._information(n_rows) ** 0.8)
         plan = decorrelation(columns, first, entering_together(self.entering), distance, cut)
         start = np.zeros(self.width, dtype=np.int64)
         progress_of_rows = rows_progress(progress, table)
         sums = table.map_reduce(
-            self.design, partial(self.rows.scores, target=target, scoring=plan.scoring), start, progress_of_rows
+            self.design, partial(rows.scores, target=target, scoring=plan.scoring), start, progress_of_rows
         )
         # A noisy number of rows may be larger than it looks.
         more = 2.0 * math.sqrt(cube_variance(self._n_products, self._scale("gram"))) if self._buys_count else 0.0
@@ -349,6 +387,21 @@ class PreparedScores(Preparation):
         chosen = self.choice.draw(self.entering.scores(np.maximum(own, 0)), threshold, rng)
         names = tuple(self.candidates[place] for place in self.units.columns(chosen))
         return Outcome(names, noise, (*steps, self._screening(noise)))
+
+    def _centered(self, table: Table, rng: Source, steps: list[StepRecord]) -> SaturatedRows:
+        """Return the rows with the centers of their columns: public ones, or noisy means."""
+        if "x_center" not in self.parts:
+            return self.rows
+        start, scale = np.zeros(self._n_means, dtype=np.int64), self._scale("x_center")
+        sums = table.map_reduce(self.design, partial(self.rows.plain_sums, with_count=self._buys_count), start)
+        noisy = np.array(cube_noise(sums.tolist(), scale * GRID, rng), dtype=np.float64) / GRID
+        steps.append(self.parts["x_center"].record())
+        spread = math.sqrt(cube_variance(len(noisy), scale))
+        n_rows = max(float(noisy[0]), spread) if self._buys_count else float(self.metadata.n_rows or 1)
+        means = shrunk_means(noisy[self._buys_count :] / n_rows, (spread / n_rows) ** 2)
+        centers = np.zeros(self.width, dtype=np.int64)
+        centers[~self.rows.is_two_valued] = np.rint(means * GRID)
+        return replace(self.rows, centers=tuple(centers.tolist()))
 
     def _center(self, table: Table, rng: Source, steps: list[StepRecord]) -> int:
         """Return the target's center in steps of its grid: its noisy median, or a public point."""
@@ -378,14 +431,14 @@ class PreparedScores(Preparation):
         return self.metadata.neighboring, self._rows_per_unit, self.budget[name], rng
 
     def _first_look(
-        self, table: Table, rng: Source, steps: list[StepRecord], target: Target
+        self, table: Table, rng: Source, steps: list[StepRecord], rows: SaturatedRows, target: Target
     ) -> tuple[float, Columns, Pilot]:
         """Return the number of rows, the columns' moments and the pilot's coefficients, all from noisy sums."""
         first, _ = self.rows.pairs
         start = np.zeros(1 + self.width + len(first) + self.width + 1, dtype=np.int64)
         if not self.parts.keys() & {"gram", "pilot"}:
-            return float(self.metadata.n_rows or 1), self._public_columns, Pilot.none(self.width)
-        sums = table.map_reduce(self.design, partial(self.rows.first_sums, target=target), start)
+            return float(self.metadata.n_rows or 1), self.public_columns, Pilot.none(self.width)
+        sums = table.map_reduce(self.design, partial(rows.first_sums, target=target), start)
         n_rows, columns = self._columns(sums, rng, steps)
         if "pilot" not in self.parts:
             return n_rows, columns, Pilot.none(self.width)
@@ -393,12 +446,12 @@ class PreparedScores(Preparation):
         steps.append(self.parts["pilot"].record())
         averages = np.array(signs, dtype=np.float64) / GRID**2 / n_rows
         noise = cube_variance(self.width + 1, self._scale("pilot")) / n_rows**2
-        return n_rows, columns, pilot(columns, averages, SAMPLING / n_rows, noise)
+        return n_rows, columns, pilot(columns, averages, n_rows, noise)
 
     def _columns(self, sums: Integers, rng: Source, steps: list[StepRecord]) -> tuple[float, Columns]:
         """Return the number of rows and the columns' moments, as far as they are not public from noisy sums."""
         if "gram" not in self.parts:
-            return float(self.metadata.n_rows or 1), self._public_columns
+            return float(self.metadata.n_rows or 1), self.public_columns
         first, second = self.rows.pairs
         at = 0 if self._buys_count else 1
         noisy = cube_noise(sums[at : at + self._n_products].tolist(), self._scale("gram") * GRID**2, rng)
@@ -406,7 +459,7 @@ class PreparedScores(Preparation):
         spread = math.sqrt(cube_variance(self._n_products, self._scale("gram")))
         n_rows = max(noisy[0] / GRID**2, spread) if self._buys_count else float(self.metadata.n_rows or 1)
         if self.known is not None:
-            return n_rows, self._public_columns
+            return n_rows, self.public_columns
         averages = np.array(noisy[len(noisy) - self.width - len(first) :], dtype=np.float64) / GRID**2 / n_rows
         moments = np.eye(self.width)
         moments[first, second] = moments[second, first] = averages[self.width :]
@@ -414,7 +467,7 @@ class PreparedScores(Preparation):
         return n_rows, columns_of(averages[: self.width], moments, variance, self.rows.is_two_valued)
 
     @property
-    def _public_columns(self) -> Columns:
+    def public_columns(self) -> Columns:
         """The columns' moments where they are public; levels of a category are 1 or -1 here."""
         known = cast("KnownColumns", self.known)
         used = self.rows.is_read
@@ -424,26 +477,17 @@ class PreparedScores(Preparation):
         n_records = math.inf if known.n_records is None else float(known.n_records)
         return public_columns(means, covariance, known.skewness[used], n_records, self.rows.is_two_valued)
 
-    def _check_public(
-        self, table: Table, rng: Source, steps: list[StepRecord], columns: Columns, n_rows: float
-    ) -> None:
-        """Tell how far the rows' correlations lie from the public ones, in standard deviations."""
-        if "public_check" not in self.parts:
-            return
-        turned, constants = whitening(columns)
-        n_pairs, scale = self.width * (self.width - 1) // 2, self._scale("public_check")
-        work = partial(self.rows.pairs_turned, turned=turned, constants=constants)
-        sums = table.map_reduce(self.design, work, np.zeros(n_pairs, dtype=np.int64))
-        averages = np.array(cube_noise(sums.tolist(), scale * GRID**2, rng), dtype=np.float64) / GRID**2 / n_rows
-        far = contradiction(averages, cube_variance(n_pairs, scale) / n_rows**2, n_rows, columns.n_records)
-        steps.append(self.parts["public_check"].record(round(far, 2)))
-
     def _residual_mean(
-        self, table: Table, rng: Source, steps: list[StepRecord], target: Target, first: Pilot, fit: Fit, n_rows: float
+        self,
+        table: Table,
+        rng: Source,
+        steps: list[StepRecord],
+        residuals: Callable[[Cells], Integers],
+        first: Pilot,
+        n_rows: float,
     ) -> Pilot:
         """Return the pilot with what the mean of its residuals tells."""
-        start = np.zeros(1, dtype=np.int64)
-        total = table.map_reduce(self.design, partial(self.rows.residuals, target=target, fit=fit), start)
+        total = table.map_reduce(self.design, residuals, np.zeros(1, dtype=np.int64))
         scale = self._scale("y_shift")
         noisy = discrete_laplace([int(total[0])], scale * GRID, rng)[0] / GRID
         steps.append(self.parts["y_shift"].record(noisy / n_rows))
@@ -462,14 +506,24 @@ def _between(ends: tuple[float, float], factor: float) -> float:
     return min(max(low * factor, low), high)
 
 
-def _budget(method: DecorrelatedScreening, defaults: dict[str, float]) -> dict[str, Fraction]:
-    """Return the epsilon of each part; they add up to that of the request, exactly."""
-    epsilon = exact_epsilon(method.epsilon)
-    stated = method.shares or {}
-    unknown = [name for name in stated if name not in defaults]
+def _check_shares(method: DecorrelatedScreening, names: Sequence[str]) -> None:
+    """Refuse a share of a part that there is not."""
+    unknown = [name for name in method.shares or {} if name not in names]
     if unknown:
-        why = "y_center is public" if unknown[0] == "y_median" else "public_moments are given and rows are few"
+        why = {
+            "y_median": "y_center is public",
+            "x_center": "x_center is public",
+            NAME: "there are no public_moments",
+        }.get(unknown[0], "there is no such part")
         raise InvalidParameterError(f"shares must not have {unknown[0]} where {why}. Leave it out.")
+
+
+def _budget(method: DecorrelatedScreening, defaults: dict[str, float], whole: Fraction | None) -> dict[str, Fraction]:
+    """Return the epsilon of each part; they add up to that of the request, or what is left of it, exactly."""
+    epsilon = exact_epsilon(method.epsilon) if whole is None else whole
+    stated = method.shares or {}
+    if method.public_moments is None:
+        _check_shares(method, tuple(defaults))
     shares = {name: exact(stated.get(name, share), f"shares[{name!r}]") for name, share in defaults.items()}
     budget = {name: epsilon * share for name, share in shares.items()}
     rest = epsilon - sum(budget.values(), Fraction(0))

@@ -8,6 +8,7 @@ from tests.effort import either
 from discreet.data.metadata import Metadata
 from discreet.data.sources import open_table
 from discreet.errors import InvalidParameterError
+from discreet.kernels.glm.open_ways import OpenWays
 from discreet.mechanisms.rng import Source
 from discreet.methods.registry import method_of
 
@@ -57,6 +58,80 @@ def test_where_only_the_middle_overlaps_the_slope_is_steep_or_open():
     y = np.where(steps == 0.0, columns["y"], steps > 0.0).astype(int)
     terms = fitted("logistic", {**columns, "a": steps, "y": y}, facts("logistic"))
     assert terms["a"].interval[1] > 10.0
+
+
+TWO = {"type": "integer", "lower": 0, "upper": 1}
+OPEN = {
+    "level": {"c=v": "high"},
+    "reference level": {"(intercept)": "high", "c=v": "low", "c=w": "low"},
+    "column of two values": {"two": "high"},
+    "empty level": {"c=w": "both"},
+}
+
+
+def separated(kind, seed):
+    """Rows of which those of one value have one response."""
+    two = np.random.default_rng(seed).integers(0, 2, N_ROWS)  # noqa: TID251 - simulated data
+    columns = rows("logistic", seed=seed, two=two)
+    words, y = columns["c"], columns["y"]
+    if kind == "empty level":
+        return {**columns, "c": np.where(words == "w", "v", words)}
+    chosen = {"level": words == "v", "reference level": words == "u", "column of two values": columns["two"] == 1}
+    return {**columns, "y": np.where(chosen[kind], 1, y)}
+
+
+@pytest.mark.parametrize(("delta", "epsilon"), [(1e-6, 1.0), (1e-6, 4.0), (1e-6, 100.0), (0.0, 100.0)])
+@pytest.mark.parametrize("kind", OPEN)
+def test_a_value_whose_rows_have_one_response_is_open_on_that_side(kind, delta, epsilon, monkeypatch):
+    """And at enough epsilon nowhere else; the control, without the directions, tells an end."""
+    metadata = facts("logistic", two=TWO)
+    terms = fitted("logistic", separated(kind, 4), metadata, epsilon, delta)
+    for name, entry in terms.items():
+        side = OPEN[kind].get(name)
+        if side in ("low", "both"):
+            assert entry.low is None
+        if side in ("high", "both"):
+            assert entry.high is None
+        if side is None and epsilon > 1.0:
+            assert None not in (entry.low, entry.high)
+        if side in ("low", "high") and epsilon > 1.0:
+            assert (entry.low is None) is not (entry.high is None)
+    if epsilon == 4.0 and kind in ("reference level", "column of two values"):
+        monkeypatch.setattr("discreet.kernels.glm.noisy_newton.OpenWays", lambda *ways: OpenWays())
+        told = fitted("logistic", separated(kind, 4), metadata, epsilon, delta)
+        assert any(None not in (told[name].low, told[name].high) for name in OPEN[kind])
+
+
+@pytest.mark.parametrize(("delta", "epsilon"), [(1e-6, 1.0), (1e-6, 100.0), (0.0, 100.0)])
+def test_where_all_responses_are_equal_no_slope_is_told(delta, epsilon):
+    """The constant is open toward the response that all have, and slopes on both sides."""
+    terms = fitted("logistic", rows("logistic", y=np.ones(N_ROWS, dtype=int)), facts("logistic"), epsilon, delta)
+    assert terms["(intercept)"].high is None
+    assert all(terms[name].uninformative for name in "ab")
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize(("delta", "epsilon"), [(1e-6, 4.0), (1e-6, 100.0), (0.0, 100.0)])
+def test_nothing_is_told_of_equal_columns_alone(family, delta, epsilon):
+    """Their slopes have no end, and the others' have."""
+    columns = rows(family)
+    terms = fitted(family, {**columns, "b": columns["a"]}, facts(family), epsilon, delta)
+    assert all(terms[name].uninformative for name in "ab")
+    if family == "logistic":
+        assert not any(terms[name].uninformative for name in ("c=v", "c=w"))
+
+
+@pytest.mark.parametrize(("delta", "epsilon"), [(1e-6, 4.0), (1e-6, 100.0), (0.0, 100.0)])
+def test_nothing_is_told_of_dummies_that_add_up_to_one(delta, epsilon):
+    """Nor of the constant; of other columns something is."""
+    columns = rows("logistic", seed=6)
+    dummies = {f"is_{word}": (columns["c"] == word).astype(int) for word in LEVELS}
+    metadata = facts("logistic", **dict.fromkeys(dummies, TWO))
+    columns.pop("c")
+    columns["c"] = np.array(LEVELS)[np.arange(N_ROWS) % 3]
+    terms = fitted("logistic", {**columns, **dummies}, metadata, epsilon, delta)
+    assert all(terms[name].uninformative for name in ("(intercept)", *dummies))
+    assert not any(terms[name].uninformative for name in "ab")
 
 
 @pytest.mark.parametrize("family", FAMILIES)

@@ -61,7 +61,9 @@ def test_the_event_is_pure_and_costs_what_is_spent(epsilon, relation, family, ro
     guarantee = guarantee_of(found.event, NeighboringRelation[relation.upper()])
     assert (float(guarantee.epsilon), guarantee.delta) == (pytest.approx(epsilon, rel=1e-12), 0)
     cost = found.change.spent(found.chosen.ridge, found.chosen.beta)
-    assert cost <= epsilon - float(found.output_epsilon) - float(found.information_epsilon)
+    of_spread = float(found.spread.epsilon) if found.spread else 0.0
+    assert of_spread == pytest.approx(0.05 * epsilon if family == "poisson" else 0.0)
+    assert cost <= epsilon - float(found.output_epsilon) - float(found.information_epsilon) - of_spread
     assert found.change.bound == pytest.approx(2.0)  # the constant, two columns, one level of a category
     assert (found.change.n_rows, found.change.replaces) == (rows_per_unit, relation == "replace_one")
 
@@ -207,6 +209,46 @@ def test_intervals_hold_the_truth_as_often_as_they_say(family, epsilon, relation
     assert n_missed > 0 or epsilon < 100.0
 
 
+def dispersed_fits(robust, n_tables, n=4000):
+    """Yield the slopes' intervals of counts with a variance of their mean and its square, and the truth."""
+    columns = {f"x{j}": {"type": "real", "lower": -1, "upper": 1} for j in range(3)}
+    facts = metadata(columns=columns | {"y": COUNT | {"upper": 60}}, n_rows=n)
+    ready = method_of("poisson", epsilon=100.0, delta=0, robust=robust).prepare(facts, "y")
+    slopes = np.array([0.5, -0.3, 0.2])
+    for seed in range(n_tables):
+        rng = np.random.default_rng(seed)  # noqa: TID251 - simulated rows, not noise
+        x = rng.uniform(-1, 1, (n, 3))
+        mean = np.exp(1.0 + x @ slopes) * rng.gamma(1.0, 1.0, n)
+        data = {f"x{j}": x[:, j] for j in range(3)} | {"y": rng.poisson(mean)}
+        fit = ready.run(ArraysTable(data, facts), Source.seeded(seed)).fit
+        yield [one.interval for one in fit.coefficients[1:]], slopes
+
+
+@pytest.mark.statistics
+def test_counts_that_vary_more_than_poisson_ones_are_covered():
+    """Their variance is 3.7 times the mean. Control: without the pass intervals miss the truth far too often."""
+    n_tables = either(20, 40)
+    missed = {
+        robust: sum(
+            not low <= truth <= high
+            for ends, slopes in dispersed_fits(robust, n_tables)
+            for (low, high), truth in zip(ends, slopes, strict=True)
+        )
+        for robust in (True, False)
+    }
+    assert missed[True] <= stats.binom.isf(1e-4, 3 * n_tables, 0.05)
+    assert missed[False] > stats.binom.isf(1e-4, 3 * n_tables, 0.05)
+
+
+def test_counts_have_a_step_of_their_own_for_how_much_they_vary():
+    """What is drawn is charged: a twentieth of epsilon; a class's variance follows from its mean, and costs nothing."""
+    table = ArraysTable(rows(np.random.default_rng(4)), metadata())  # noqa: TID251 - simulated rows, not noise
+    for family, names in (("poisson", ["coefficients", "information", "dispersion"]), ("logistic", None)):
+        outcome = prepared(2.0, family=family).run(table, Source.seeded(1))
+        assert [step.name for step in outcome.steps] == (names or ["coefficients", "information"])
+        assert (outcome.fit.score.reliability is not None) == (family == "poisson")
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("family", ["logistic", "poisson"])
 @pytest.mark.parametrize("relation", ["replace_one", "add_or_remove_one"])
@@ -292,8 +334,8 @@ def test_a_declared_number_of_rows_may_be_small(n, family):
 def test_what_is_released_lies_on_the_grid(monkeypatch):
     """All that is computed from are whole steps with noise: no float of the minimization gets out."""
     seen = []
-    whole = PreparedPerturbation._fit
-    monkeypatch.setattr(PreparedPerturbation, "_fit", lambda *given: seen.append(given[1:]) or whole(*given))
+    whole = PreparedPerturbation._minimum
+    monkeypatch.setattr(PreparedPerturbation, "_minimum", lambda *given: seen.append(given[1:]) or whole(*given))
     table = ArraysTable(rows(np.random.default_rng(4)), metadata())  # noqa: TID251 - simulated rows, not noise
     ready = prepared(1.0)
     ready.run(table, Source())

@@ -1,7 +1,11 @@
 """Decorrelated scores: what they find, what they promise, and what they refuse."""
 
+from fractions import Fraction
+
+import duckdb
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import discreet as dc
@@ -20,6 +24,7 @@ from discreet.kernels.rows.decorrelated_scores import (
 from discreet.kernels.sufficient_statistics.decorrelation import columns_of, decorrelation, pilot
 from discreet.mechanisms.rng import Source
 from discreet.methods.registry import method_of
+from discreet.methods.screening import decorrelated_scores
 
 BOX = {"type": "real", "lower": -1, "upper": 1}
 COLUMNS = {
@@ -114,7 +119,9 @@ def test_sums_are_the_same_by_any_blocks():
     """Whole numbers of each row: what stands beside a row changes nothing, to the last bit."""
     rng = np.random.default_rng(3)  # noqa: TID251 - simulated data, not noise
     cells = rng.integers(-GRID, GRID + 1, (500, 6)).astype(np.int16)
-    columns = saturated(cells[:, :5], np.array([False, True, False, False, True]), (5, 3))
+    columns = saturated(
+        cells[:, :5], np.array([False, True, False, False, True]), (5, 3), np.array([0, 0, 9000, -29000, 0])
+    )
     response, target = cells[:, 5].astype(np.int64), Target(77, 4000)
     large = rng.integers(-(2**32), 2**32, (5, 5))
     scoring = Scoring(large, large[0] * GRID, large.T.copy(), large[1] * GRID, 321)
@@ -141,10 +148,13 @@ def test_scores_without_noise_are_those_of_the_columns_beside_each_other():
     y = x @ np.array([1.0, 0.0, 0.5, 0.0]) + 0.1 * rng.standard_normal(n)
     cells = np.rint(np.clip(x, -1, 1) * GRID).astype(np.int64)
     response = np.rint(np.clip(y, -1, 1) * GRID).astype(np.int64)
-    columns, target = saturated(cells, np.zeros(4, dtype=bool), (1, 1)), Target(0, round(0.05 * GRID))
+    columns, target = (
+        saturated(cells, np.zeros(4, dtype=bool), (1, 1), np.zeros(4, dtype=int)),
+        Target(0, round(0.05 * GRID)),
+    )
     moments = columns_of(columns.mean(axis=0) / GRID, columns.T @ columns / n / GRID**2, 1e-9, np.zeros(4, dtype=bool))
     averages = target_sums(columns, response, target) / n / GRID**2
-    first = pilot(moments, averages, 0.8 / n, 1e-9)
+    first = pilot(moments, averages, n, 1e-9)
     plan = decorrelation(moments, first, np.eye(4, dtype=bool), round(0.1 * GRID), 0.7)
     scores = score_sums(columns, response, target, plan.scoring) / n / GRID**2
     assert np.abs(scores[[0, 2]]).min() > 0.15
@@ -164,6 +174,82 @@ def test_with_many_rows_no_column_is_chosen_for_its_shape():
     assert runs.count(("u", "p")) >= 8
 
 
+def test_a_column_is_cut_around_its_center():
+    """At its center it is 0, at the nearer bound and as far beyond it 1 or -1; one of two values has no center."""
+    cells = np.array([[-GRID], [-20_000], [-20_000 + (GRID - 20_000) // 2], [-7000], [GRID]]).astype(np.int16)
+    around = saturated(cells, np.array([False]), (1, 1), np.array([-20_000]))[:, 0] / GRID
+    assert around == pytest.approx([-1.0, 0.0, 0.5, 1.0, 1.0], abs=1e-3)
+    metadata = metadata_of(COLUMNS)
+    rows = method_of("decorrelated", x_center={"c": 1.0}).prepare(metadata, "y").rows
+    assert rows.centers == (0, 0, round(-0.6 * GRID), 0, 0)
+    assert rows.columns(np.array([[GRID, 0, 0, -19_660, 0, 0, 0]]))[0, 2] == 0
+
+
+def test_columns_far_from_their_middle_are_found():
+    """Skewed ones and uneven ones of two values, whose products would be those of their means."""
+    right = 0
+    for seed in range(20):
+        rng = np.random.default_rng(seed)  # noqa: TID251 - simulated data, not noise
+        n = 1500
+        skewed, rare = np.minimum(rng.exponential(1.0, (n, 3)), 5.0), (rng.random((n, 2)) < 0.2).astype(int)
+        y = np.clip(10.0 + 0.8 * skewed[:, 0] + 1.6 * rare[:, 0] + rng.standard_normal(n), 0, 20)
+        cells = {**dict(zip("abc", skewed.T, strict=True)), **dict(zip("de", rare.T, strict=True)), "y": y}
+        columns = {**dict.fromkeys("abc", COLUMNS["c"]), **dict.fromkeys("de", COLUMNS["b"]), "y": COLUMNS["y"]}
+        right += selected(cells, columns, seed, n) == ("a", "d")
+    assert right >= 16
+
+
+WHOLE = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64")
+
+
+@pytest.mark.parametrize(
+    ("kind", "store"),
+    [
+        *((kind, "arrow") for kind in WHOLE),
+        *((kind, "pandas") for kind in ("int8", "int64", "float32", "float64")),
+        *((kind, store) for kind in ("int16", "float64") for store in ("duckdb", "parquet")),
+    ],
+)
+def test_numbers_are_the_same_however_they_are_stored(monkeypatch, tmp_path, kind, store):
+    """Of each pass: the integers that get noise do not depend on a column's type or on what holds the table."""
+    rng = np.random.default_rng(6)  # noqa: TID251 - simulated data, not noise
+    cells = {name: rng.integers(0, 6, 200) for name in "uvwy"}
+    columns = {name: {"type": "integer", "lower": 0, "upper": 5} for name in cells}
+    handed = []
+    for of_kind, place in (("int64", "arrow"), (kind, store)):
+        vectors = list[list[int]]()
+
+        def kept(values, scale, rng, vectors=vectors):
+            vectors.append(list(map(int, values)))
+            return vectors[-1]
+
+        monkeypatch.setattr(decorrelated_scores, "cube_noise", kept)
+        monkeypatch.setattr(decorrelated_scores, "discrete_laplace", kept)
+        monkeypatch.setattr(decorrelated_scores, "noisy_quantile", lambda counts, *law: int(np.argmax(counts)))
+        held = stored({name: values.astype(of_kind) for name, values in cells.items()}, place, tmp_path)
+        metadata = metadata_of(columns, 200)
+        method_of("decorrelated").prepare(metadata, "y").run(dc.open_table(held, metadata), Source.seeded(0))
+        handed.append(vectors)
+    assert len(handed[0]) == 4
+    assert handed[0] == handed[1]
+
+
+def stored(cells, place, folder):
+    """Put a table where it is to be read from."""
+    table = pa.table(cells)
+    if place == "pandas":
+        return table.to_pandas()
+    if place == "parquet":
+        pq.write_table(table, folder / "t.parquet")
+        return folder / "t.parquet"
+    if place == "duckdb":
+        with duckdb.connect(str(folder / "t.duckdb")) as connection:
+            connection.register("given", table)
+            connection.execute("create table t as select * from given")
+        return folder / "t.duckdb"
+    return table
+
+
 @pytest.mark.parametrize(
     ("parameters", "words"),
     [
@@ -172,6 +258,8 @@ def test_with_many_rows_no_column_is_chosen_for_its_shape():
         ({"shares": {"y_median": 0.1}, "y_center": "middle"}, "must not have y_median"),
         ({"y_center": 99.0}, "y_center must lie within"),
         ({"groups": (("a", "z"),)}, "must name candidates"),
+        ({"x_center": {"z": 0.5}}, "x_center must name numeric candidates"),
+        ({"x_center": {"a": 0.5}, "shares": {"x_center": 0.1}}, "must not have x_center"),
     ],
 )
 def test_what_does_not_fit_is_refused(parameters, words):
@@ -220,18 +308,35 @@ def test_public_columns_do_with_fewer_rows():
     assert found[False] <= 4
 
 
-@pytest.mark.parametrize(("correlation", "is_flagged"), [(0.7, False), (0.0, True)])
-def test_a_public_table_of_other_people_is_found_out(correlation, is_flagged):
-    """With many rows the release says whether they go with the public table."""
-    flagged = 0
+@pytest.mark.parametrize(("correlation", "is_used"), [(0.7, True), (0.0, False)])
+def test_a_public_table_of_other_people_is_not_used(correlation, is_used):
+    """The rows are looked at first; the release says what came out, and moments are bought where these are wrong."""
+    right = used = 0
     for seed in range(LOOKED_AT):
         rng = np.random.default_rng(seed)  # noqa: TID251 - simulated data, not noise
         known, cells = public_of(rng, 1000, correlation), _chained(rng, 4000, 0.7)
         cells["y"] = np.clip(10 + 8 * cells["v"] + 2 * rng.standard_normal(4000), 0, 20)
-        prepared = method_of("decorrelated", epsilon=4.0, public_moments=known).prepare(metadata_of(CHAINED, 4000), "y")
-        steps = prepared.run(dc.open_table(pa.table(cells), metadata_of(CHAINED, 4000)), Source.seeded(seed)).steps
-        flagged += next(step.value for step in steps if step.name == "public_check") > 3.0
-    assert flagged == LOOKED_AT if is_flagged else flagged <= 1
+        prepared = method_of("decorrelated", epsilon=2.0, public_moments=known).prepare(metadata_of(CHAINED, 4000), "y")
+        outcome = prepared.run(dc.open_table(pa.table(cells), metadata_of(CHAINED, 4000)), Source.seeded(seed))
+        right += outcome.selected == ("v",)
+        assert (outcome.steps[0].value <= 1.0) == ("gram" not in [step.name for step in outcome.steps])
+        used += outcome.steps[0].value <= 1.0
+    assert used >= LOOKED_AT - 1 if is_used else used == 0
+    assert right >= LOOKED_AT - 2
+
+
+def test_a_look_takes_what_is_asked_of_epsilon_and_either_way_the_rest():
+    """Exactly; a share of a part of either way is one of what is left."""
+    rng = np.random.default_rng(7)  # noqa: TID251 - simulated data, not noise
+    method = method_of(
+        "decorrelated", public_moments=public_of(rng, 100, 0.3), shares={"public_check": 0.1, "gram": 0.2}
+    )
+    prepared = method.prepare(metadata_of(CHAINED, 500), "y")
+    assert prepared.look.epsilon == Fraction(1, 10)
+    assert {sum(path.budget.values()) for path in (prepared.used, prepared.bought)} == {Fraction(9, 10)}
+    assert prepared.bought.budget["gram"] == Fraction(9, 50)
+    with pytest.raises(InvalidParameterError, match="must not have public_check where there are no public_moments"):
+        method_of("decorrelated", shares={"public_check": 0.1}).prepare(metadata_of(CHAINED, 500), "y")
 
 
 def test_public_columns_and_saturation_exclude_each_other():

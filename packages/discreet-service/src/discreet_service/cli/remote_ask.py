@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -11,9 +11,11 @@ from discreet.cli import fit as fitting
 from discreet.cli import hybrid as weighting
 from discreet.cli import plan as planning
 from discreet.cli import select as selecting
+from discreet.cli.forms import form_of
 from discreet.cli.options import Quiet
 from discreet.cli.request_options import Asked, sharing
 from discreet.cli.spend import deliver
+from discreet.cli.stops import stops
 from discreet.errors import InvalidParameterError
 from discreet_service.cli.remote_send import DatasetName, Json, Sending, send, sending, service
 
@@ -26,22 +28,23 @@ Example:
   discreet remote select rand-hie --target mdvis --epsilon 1 --l1-radius 4 \\
     --y-center 5 --purpose "what drives visits" --out release.json
   discreet remote select rand-hie --target mdvis --method auto --epsilon 1 \\
-    --no-wait
+    --purpose "what drives visits" --no-wait
 """
 FIT_EXAMPLE = """\b
 Example:
   discreet remote fit rand-hie --target mdvis --columns lncoins,physlm \\
-    --epsilon 1 --delta 1e-6 --out fit.json
+    --epsilon 1 --delta 1e-6 --purpose "effect of cost sharing" --out fit.json
   discreet remote fit --from moments.json --columns lncoins
 """
 HYBRID_EXAMPLE = """\b
 Example:
   discreet remote hybrid clinic --target sick --candidates age,site \\
-    --epsilon 1 --out release.json
+    --epsilon 1 --purpose "who falls ill" --out release.json
 """
 RUN_EXAMPLE = """\b
 Example:
-  discreet remote run rand-hie PLAN.yaml --out release.json
+  discreet remote run rand-hie PLAN.yaml --purpose "what drives visits" \\
+    --out release.json
 """
 
 
@@ -59,12 +62,17 @@ def plan(
     planning.check_out(out, options.fields["supposed"].get("like"))
     with service() as remote:
         public = remote.metadata(dataset)
-    planning.expect(options, public, ("discreet", "remote", "select", dataset), out, json_, quiet)
+    planning.expect(options, public, ("discreet", "remote", "select", dataset), out, form_of(None, json_), quiet)
 
 
-@sharing(selecting.question, sending)
-def select(options: Asked, sent: Sending, dataset: DatasetName) -> None:
+@sharing(selecting.question_in_parts, stops, sending)
+def select(options: Asked, stop: dict[str, Any], sent: Sending, dataset: DatasetName) -> None:
     """Ask which variables belong in the regression of TARGET."""
+    if stop:
+        selecting.check_in_parts(options, stop)
+        options = replace(options, parameters={**options.parameters, **stop})
+    elif "epsilon" not in options.parameters:
+        raise InvalidParameterError(selecting.NEEDS_EPSILON)
     with service() as remote:
         facts = None
         if options.method == "auto":

@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from discreet.cli.console import as_json, result, say
+from discreet.cli.console import as_json, confirmed, interactive, result, say
 from discreet.cli.options import names
-from discreet.cli.spend import confirmed, interactive
 from discreet_service.cli.remote_look import in_words, show_budget
 from discreet_service.cli.remote_send import DatasetName, Id, Json, Yes, service
 

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.console import Console
 
-from discreet.cli.console import as_json, number, result, say
+from discreet.cli.console import as_json, confirmed, interactive, number, result, say
 from discreet.cli.dry_run_text import cost, show_dry_run
 from discreet.cli.options import How
 from discreet.cli.request_options import Asked
-from discreet.cli.spend import confirmed, deliver, interactive
-from discreet.errors import ServiceError, WaitingError
+from discreet.cli.spend import deliver
+from discreet.errors import InvalidParameterError, ServiceError, WaitingError
 from discreet.files import writable
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ class Sending:
 
 def sending(
     project: Annotated[str | None, typer.Option(help="Your project that pays. Default: the one you have.")] = None,
-    purpose: Annotated[str, typer.Option(help="Why, for the curator who decides.")] = "",
+    purpose: Annotated[str, typer.Option(help="Why, in a sentence: the curator reads it. Needed to ask.")] = "",
     no_wait: Annotated[bool, typer.Option("--no-wait", help="Leave with code 7 when there is no outcome yet.")] = False,
     out: Annotated[Path | None, typer.Option(help="Write the release here (JSON).")] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show cost and noise; ask nothing.")] = False,
@@ -75,6 +75,9 @@ def send(remote: "Remote", dataset: str, options: Asked, sent: Sending, chosen: 
     if sent.how.dry_run:
         show_dry_run(remote.plan(dataset, **question), sent.how.json)
         return
+    if not sent.purpose.strip():
+        requests = importlib.import_module("discreet_service.client.requests")
+        raise InvalidParameterError(f'{requests.NO_PURPOSE} Add --purpose "what the answer is for".')
     if interactive() and not sent.how.yes:
         _ask(remote, dataset, remote.plan(dataset, **question), sent.project)
     try:

@@ -136,7 +136,7 @@ def _serve(config: Path, listener: socket.socket, url: str) -> None:
     settings = _service("settings").read_settings(config)
     with _service("context").open_context(settings):
         pass  # says what is wrong with the database in our words, before uvicorn would in its own
-    app = _service("app").create_app(settings)
+    app = _service("app").create_app(settings, is_warm=True)
     uvicorn = importlib.import_module("uvicorn")
     quiet = {"log_level": "warning", "access_log": False, "server_header": False}
     believed = {"proxy_headers": bool(settings.proxies), "forwarded_allow_ips": list(settings.proxies)}

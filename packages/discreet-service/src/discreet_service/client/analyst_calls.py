@@ -7,7 +7,7 @@ from discreet.errors import InvalidParameterError
 from discreet.mechanisms.rng import token
 from discreet.release import Release
 from discreet_service.client.reader_calls import ReaderCalls
-from discreet_service.client.requests import RemoteRequest
+from discreet_service.client.requests import NO_PURPOSE, RemoteRequest
 
 
 class AnalystCalls(ReaderCalls):
@@ -51,6 +51,8 @@ class AnalystCalls(ReaderCalls):
 
         A question that was answered before is released at once, for free.
         """
+        if not purpose.strip():
+            raise InvalidParameterError(f"{NO_PURPOSE} Give purpose=.")
         body = _question(dataset, target, method, candidates, parameters)
         body |= {"project": project or self._project(), "purpose": purpose, "chosen": chosen}
         return self._request(self._post("requests", body=body, idempotency_key=token()))

@@ -3,12 +3,14 @@
 from fastapi import FastAPI
 
 from discreet_service.pages import (
+    api_page,
     assets,
     audit,
     datasets,
     decisions,
     errors,
     home,
+    metadata,
     people,
     plans,
     releases,
@@ -32,6 +34,8 @@ ROUTERS = (
     people.router,
     users.router,
     audit.router,
+    metadata.router,
+    api_page.router,
 )
 """All routes of the pages, below /."""
 

@@ -7,6 +7,7 @@ NAVIGATION: tuple[tuple[str, str, frozenset[Role]], ...] = (
     ("/", "Home", EVERYONE),
     ("/inbox", "Inbox", frozenset({Role.CURATOR})),
     ("/datasets", "Data sets", READERS),
+    ("/metadata", "Metadata", frozenset({Role.CURATOR})),
     ("/plan", "Plan", frozenset({Role.ANALYST})),
     ("/requests", "Requests", READERS),
     ("/projects", "Projects", READERS),
@@ -17,18 +18,18 @@ NAVIGATION: tuple[tuple[str, str, frozenset[Role]], ...] = (
 """Path, name, and the roles that may open it."""
 
 NOTICES = {
-    "registered": "The data set is registered. It can be asked once it has a cap and a project has a part of it.",
-    "version": "The new version is registered. Requests that wait must be revised to be about it.",
+    "registered": "The data set is registered. Now set a cap, then give a project a part of it.",
+    "version": "The new version is registered. Revise waiting requests to use it.",
     "granted": "The cap is set.",
     "allotted": "The project has its part.",
-    "asked": "The request is made.",
-    "revised": "The request is changed. Whoever approves it must read it again.",
+    "asked": "The request was sent.",
+    "revised": "The request is changed. A curator must read it again.",
     "withdrawn": "The request is withdrawn.",
     "approved": "The request is approved, and its cost is charged.",
     "rejected": "The request is rejected.",
-    "members": "The project has these members now.",
+    "members": "The members are saved.",
     "revoked": "The key is revoked.",
     "changed": "The account is changed.",
-    "password": "The password is changed, and every other session of yours is over.",
+    "password": "The password is changed. All your other sessions have ended.",
 }
 """What a page says after a form was sent; its address names one of these, never a text."""

@@ -1,13 +1,16 @@
 """The form of a plan: from its fields to a request, and back from a request to its fields."""
 
 import json
+import shlex
 from collections.abc import Mapping
 from typing import Any
 
 from discreet.errors import InvalidParameterError
+from discreet_service.client.requests import NO_PURPOSE
 from discreet_service.pages.forms import Form, validated
 from discreet_service.pages.method_choices import APPLIES, METHODS, OF_SELECTION, takes
-from discreet_service.schemas import PlanIn, RequestIn
+from discreet_service.schemas import OutlookIn, PlanIn, RequestIn
+from discreet_service.use_cases.priced_requests import NEED_PUBLIC_TABLE
 
 SELECTIONS = tuple(choice.name for choice in METHODS[0][1])
 
@@ -22,7 +25,30 @@ def plan_in(form: Form) -> PlanIn:
 
 def request_in(form: Form) -> RequestIn:
     """Return the request that a form describes, as the API takes it."""
+    if not form.get("purpose"):
+        raise InvalidParameterError(NO_PURPOSE)
     return validated(RequestIn, **_plan(form), project=form.get("project"), purpose=form.get("purpose"))
+
+
+def outlook_in(form: Form) -> OutlookIn:
+    """Return the question of how well the request in a form can be expected to do."""
+    supposed = {name: form.get(name) for name in ("n_rows", "r_squared", "n_true")}
+    return validated(OutlookIn, **_plan(form), **supposed)
+
+
+def command_of(plan: PlanIn, purpose: str) -> str | None:
+    """Return the command that makes the same request; None for a plan of several steps, which needs a file."""
+    if plan.method == "run":
+        return None
+    is_fit, is_hybrid = plan.method in ("linear", "logistic", "poisson"), plan.method in NEED_PUBLIC_TABLE
+    words = ["discreet", "remote", "fit" if is_fit else "hybrid" if is_hybrid else "select", plan.dataset]
+    words += ["--target", plan.target]
+    if plan.candidates is not None:
+        words += ["--columns" if is_fit else "--candidates", ",".join(plan.candidates)]
+    words += ["--family" if is_fit else "--method", plan.method]
+    for name, value in plan.parameters.items():
+        words += [f"--{name}", _text(value)] if name in ("epsilon", "delta") else ["--set", f"{name}={_text(value)}"]
+    return shlex.join([*words, "--purpose", purpose or "what the answer is for"])
 
 
 def candidates_of(form: Form) -> list[str] | None:

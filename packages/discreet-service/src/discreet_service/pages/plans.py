@@ -14,9 +14,12 @@ from discreet_service.pages.budgets import budget_of, remaining_budget
 from discreet_service.pages.forms import Form, query_form, validated
 from discreet_service.pages.home import with_budgets
 from discreet_service.pages.method_choices import APPLIES, HINTS, METHODS
+from discreet_service.pages.odds import Odds, odds_of
+from discreet_service.pages.outlook_text import outlook_text
 from discreet_service.pages.visit import Visit, signed_in
+from discreet_service.problems import public_message
 from discreet_service.schemas import ExpectIn
-from discreet_service.use_cases import datasets, people, permissions, plans
+from discreet_service.use_cases import datasets, outlooks, people, permissions, plans
 
 router = APIRouter()
 
@@ -42,7 +45,7 @@ def show_plan(visit: Analyst, request: Request) -> Response:
 @simulations
 def check_plan(visit: Analyst) -> Response:
     """Show what the form costs, or what to expect of it: what scripts do while one types."""
-    return plan_page(visit, visit.form, revises=visit.form.get("revises"))
+    return plan_page(visit, visit.form, revises=visit.form.get("revises"), tells_outlook=True)
 
 
 @router.post("/plan/cost")
@@ -50,6 +53,14 @@ def show_cost(visit: Analyst) -> Response:
     """Show what the form costs, as a part of its page."""
     cost = _cost(visit, visit.form)
     return visit.page("part_cost", 422 if cost["error"] else 200, cost=cost)
+
+
+@router.post("/plan/outlook")
+@simulations
+def show_outlook(visit: Analyst) -> Response:
+    """Show how well the request in the form can be expected to do, and its worst-case odds, as a part of its page."""
+    outlook = outlook_facts(visit, visit.form)
+    return visit.page("part_outlook", 422 if outlook["error"] else 200, outlook=outlook)
 
 
 @router.post("/plan/accuracy")
@@ -68,8 +79,11 @@ def draw_accuracy(visit: Analyst, request: Request) -> Response:
     return Response(workflow.accuracy_picture(expectation), media_type="image/svg+xml")
 
 
-def plan_page(visit: Visit, form: Form, error: DiscreetError | None = None, revises: str = "") -> Response:
+def plan_page(
+    visit: Visit, form: Form, error: DiscreetError | None = None, revises: str = "", *, tells_outlook: bool = False
+) -> Response:
     """Return the page of a plan with its cost; 404 when the data set is not open."""
+    visit.context.outlooks.start()
     dataset = datasets.dataset_out(permissions.open_dataset(visit.context, visit.who, form.get("dataset")), visit.who)
     columns = dataset.metadata["columns"]
     projects = _projects(visit, dataset.name)
@@ -87,6 +101,7 @@ def plan_page(visit: Visit, form: Form, error: DiscreetError | None = None, revi
         "nonce": form.get("nonce") or workflow.token(15),
         "revises": revises,
         "cost": _cost(visit, form),
+        "outlook": outlook_facts(visit, form) if tells_outlook else None,
         "accuracy": _accuracy(visit, form) if form.get("show") == "accuracy" else None,
     }
     return visit.page("plan", **facts) if error is None else visit.page_with_error(error, "plan", **facts)
@@ -130,6 +145,29 @@ def _cost(visit: Visit, form: Form) -> dict[str, Any]:
         return {"error": str(error), "is_early": False}
     remaining = remaining_budget(visit, form.get("dataset"), form.get("project"))
     return {"error": None, "is_early": False, "plan": plan, "remaining": remaining, "project": form.get("project")}
+
+
+def outlook_facts(visit: Visit, form: Form) -> dict[str, Any]:
+    """Return expected accuracy and worst-case odds of the request in a form."""
+    facts: dict[str, Any] = {"error": None, "is_early": not form.get("target"), "odds": None, "command": None}
+    if facts["is_early"]:
+        return facts
+    try:
+        body = plan_form.outlook_in(form)
+        facts["odds"] = odds_in(visit, body.dataset, plans.plan(visit.context, visit.who, plan_form.plan_in(form)))
+        facts["command"] = plan_form.command_of(body, form.get("purpose"))
+        outlook = outlooks.outlook(visit.context, visit.who, body)
+    except DiscreetError as error:
+        return {**facts, "error": public_message(error)}
+    return {**facts, "text": outlook_text(outlook, float(str(body.parameters["epsilon"])), body.target)}
+
+
+def odds_in(visit: Visit, dataset: str, plan: dict[str, Any]) -> Odds | None:
+    """Return the worst-case odds of a plan."""
+    metadata = permissions.open_dataset(visit.context, visit.who, dataset).metadata
+    cost = plan["cost"]
+    facts = cost["epsilon"], cost["delta"], metadata["unit"], metadata["neighboring"]
+    return odds_of(*facts, budget_of(visit, dataset))
 
 
 def _question(form: Form) -> ExpectIn:

@@ -8,13 +8,18 @@ from discreet.errors import DiscreetError, InvalidParameterError, NotFoundError
 from discreet.release import canonical_sha256
 from discreet_service.access.roles import READERS, Role
 from discreet_service.api.paging import Cursor, parse_cursor, split_page
+from discreet_service.call_limits import simulations
 from discreet_service.codes import MEANING
 from discreet_service.pages import plan_form
 from discreet_service.pages.budgets import remaining_budget
+from discreet_service.pages.odds import Odds, odds_of
+from discreet_service.pages.outlook_text import outlook_text
 from discreet_service.pages.plans import plan_page
 from discreet_service.pages.visit import Visit, redirect, signed_in
+from discreet_service.problems import public_message
 from discreet_service.schemas import RequestOut, State
-from discreet_service.use_cases import permissions, requests
+from discreet_service.store.requests import Request
+from discreet_service.use_cases import outlooks, permissions, requests
 
 router = APIRouter()
 
@@ -56,9 +61,10 @@ def make_request(visit: Analyst) -> Response:
 
 
 @router.get("/requests/{id}")
-def show_request(visit: Reader, id: str) -> Response:
-    """Show a request: its exact text, its cost, and what becomes of it."""
-    return visit.page("request", **request_facts(visit, id))
+@simulations
+def show_request(visit: Reader, id: str, accuracy: Annotated[str, Query(max_length=3)] = "") -> Response:
+    """Show a request: its exact text, its cost, its worst-case odds, and what becomes of it."""
+    return visit.page("request", **request_facts(visit, id, tells_outlook=accuracy == "yes"))
 
 
 @router.get("/requests/{id}/state")
@@ -68,6 +74,14 @@ def poll_request(
     """Tell a page that is open whether it is still what it shows."""
     request = permissions.open_request(visit.context, visit.who, id)
     return Response(status_code=204) if request.state == shown_state else Response(headers={"HX-Refresh": "true"})
+
+
+@router.get("/requests/{id}/outlook")
+@simulations
+def show_outlook(visit: Reader, id: str) -> Response:
+    """Show how well a request can be expected to do, as a part of its page."""
+    request = permissions.open_request(visit.context, visit.who, id)
+    return visit.page("part_outlook", outlook=_outlook(visit, request))
 
 
 @router.post("/requests/{id}/withdrawal")
@@ -101,9 +115,10 @@ def revise_request(visit: Analyst, id: str) -> Response:
     return redirect(f"/requests/{id}", said="revised")
 
 
-def request_facts(visit: Visit, id_: str) -> dict[str, Any]:
+def request_facts(visit: Visit, id_: str, *, tells_outlook: bool = False) -> dict[str, Any]:
     """Return the variables of the template `request`."""
-    request = requests.request_out(visit.context, permissions.open_request(visit.context, visit.who, id_))
+    row = permissions.open_request(visit.context, visit.who, id_)
+    request = requests.request_out(visit.context, row)
     is_curator = visit.who.role is Role.CURATOR
     return {
         "request": request,
@@ -114,9 +129,35 @@ def request_facts(visit: Visit, id_: str) -> dict[str, Any]:
         "meaning": MEANING.get(request.code or "", ""),
         "detail": _detail(visit, request) if is_curator and request.state == "failed" else None,
         "remaining": remaining_budget(visit, request.dataset, request.project),
+        "odds": _odds(visit, request),
+        "outlook": _outlook(visit, row) if tells_outlook and request.state == "waiting" else None,
         "slot_s": _slot_s(visit, request.dataset),
         "form": visit.form,
     }
+
+
+def _outlook(visit: Visit, request: Request) -> dict[str, Any]:
+    """Return the expected accuracy of a request; its odds stand elsewhere."""
+    facts: dict[str, Any] = {"error": None, "is_early": False, "odds": None, "command": None}
+    try:
+        outlook = outlooks.outlook_of(visit.context, visit.who, request)
+        epsilon, target = float(request.content["parameters"]["epsilon"]), request.content["target"]
+        return {**facts, "text": outlook_text(outlook, epsilon, target)}
+    except DiscreetError as error:
+        return {**facts, "error": public_message(error)}
+
+
+def _odds(visit: Visit, request: RequestOut) -> Odds | None:
+    """Return the worst-case odds of a request that somebody decides on."""
+    if request.state != "waiting" or request.is_free:
+        return None
+    try:
+        metadata = permissions.open_dataset(visit.context, visit.who, request.dataset).metadata
+    except NotFoundError:  # no longer open to its analyst
+        return None
+    remaining = remaining_budget(visit, request.dataset, request.project)
+    facts = request.epsilon, request.delta, metadata["unit"], metadata["neighboring"]
+    return odds_of(*facts, None if remaining is None else remaining.budget)
 
 
 def _detail(visit: Visit, request: RequestOut) -> str | None:

@@ -7,7 +7,7 @@ from fastapi.responses import HTMLResponse
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from discreet.report.words import at_least, at_most, listed, number, setting, visible
+from discreet.report.words import at_least, at_most, decimal, listed, number, setting, visible
 from discreet_service.pages.assets import asset
 from discreet_service.pages.method_choices import title_of
 
@@ -47,6 +47,7 @@ def _environment() -> Environment:
         "number": number,
         "at_most": at_most,
         "at_least": at_least,
+        "decimal": decimal,
         "listed": listed,
         "setting": setting,
         "method": title_of,

@@ -42,7 +42,8 @@ def answer(fields: dict[str, Any]) -> dict[str, Any]:
         return {"error": InvalidParameterError.__name__, "text": text}
 
 
-def _limit(memory_mb: int, cpu_s: int) -> None:
+def limit(memory_mb: int, cpu_s: int) -> None:
+    """Keep this process within so much memory and time of a processor."""
     os.nice(_NICE)
     for kind, most in ((resource.RLIMIT_AS, memory_mb << 20), (resource.RLIMIT_CPU, cpu_s), (resource.RLIMIT_CORE, 0)):
         resource.setrlimit(kind, (most, most))
@@ -57,7 +58,7 @@ def main() -> None:
     """Read the question, answer it."""
     task = json.loads(sys.stdin.readline())
     threading.Thread(target=_exit_with_parent, daemon=True).start()
-    _limit(**task["limits"])
+    limit(**task["limits"])
     print(json.dumps(answer(task["question"])))
 
 

@@ -31,7 +31,7 @@ _POLL_S = 0.05
 _MOST_ANSWERS = 64
 """Answers in memory, of some 30 kilobytes each; all others are in the cache on disk."""
 
-_ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
+ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
 _ADVICE = (
     "Ask for fewer rows, candidates or epsilons (more rows only do better), or use `discreet plan` on your machine: it "
     "needs the metadata alone."
@@ -84,7 +84,7 @@ def _simulate(question: dict[str, Any], limits: ResourceLimits, is_gone: Gone) -
             stdin=subprocess.PIPE,
             stdout=out,
             stderr=subprocess.DEVNULL,
-            env={**os.environ, **_ONE_THREAD},
+            env={**os.environ, **ONE_THREAD},
             start_new_session=True,
         )
         with process:

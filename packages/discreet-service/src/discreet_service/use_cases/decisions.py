@@ -56,6 +56,8 @@ def approve(context: Context, who: Principal, id_: str, sha256: str, comment: st
     if answer:
         with context.database.write() as connection:
             queue(connection)
+    elif isinstance(priced, workflow.PartsRequest):
+        priced.ceiling(context.ledger).reserve(project=request.project, reference=id_, within=queue)
     else:
         workflow.reserve(priced, context.ledger, project=request.project, reference=id_, within=queue)
     return permissions.open_request(context, who, id_)

@@ -26,6 +26,8 @@ def price(context: Context, dataset: Dataset, content: dict[str, Any]) -> workfl
             f"Candidates must be named where the metadata do not list the features, as in {dataset.name}, but "
             "candidates is empty. Name them, or have the features listed in the metadata."
         )
+    if content["method"] == "moments" and workflow.is_in_parts(content["parameters"]):
+        return _price_parts(context, dataset, metadata, content)
     parameters = _parameters(context, dataset, metadata, content)
     with computable():
         priced = workflow.price(
@@ -38,6 +40,19 @@ def price(context: Context, dataset: Dataset, content: dict[str, Any]) -> workfl
             rows_origin=READ,
             chosen=content.get("chosen"),
         )
+        priced.check_charge()
+        float(priced.promised.epsilon), float(priced.promised.delta), priced.digest
+    return priced
+
+
+def _price_parts(
+    context: Context, dataset: Dataset, metadata: workflow.Metadata, content: dict[str, Any]
+) -> workflow.PricedRequest:
+    """Price a request of parts at its ceiling."""
+    asked = content["parameters"], metadata, content["target"], content["candidates"], context.ledger
+    with computable():
+        name = PurePosixPath(dataset.source["data"]["path"]).name
+        priced = workflow.price_parts(*asked, name=name, locator=dataset.locator)
         priced.check_charge()
         float(priced.promised.epsilon), float(priced.promised.delta), priced.digest
     return priced

@@ -71,13 +71,21 @@ def withdraw(context: Context, who: Principal, id_: str) -> Request:
         audit.record(connection, who.name, "withdraw", id_)
 
     if request.state == requests.APPROVED and request.entry is not None:
-        context.ledger.reservation(request.entry).cancel(within=mark_withdrawn)
+        context.ledger.reservation(charge_of(context, request)).cancel(within=mark_withdrawn)
     elif request.state == requests.WAITING:
         with context.database.write() as connection:
             mark_withdrawn(connection)
     else:
         raise ConflictError(f"A request must wait or be approved to be withdrawn, but id={id_} is {request.state}.")
     return permissions.open_request(context, who, id_)
+
+
+def charge_of(context: Context, request: Request) -> int:
+    """Return the entry that a request's cost stands under: of parts what is still held, once one was drawn."""
+    entry = int(str(request.entry))
+    if context.ledger.state(entry) != "cancelled":
+        return entry
+    return context.ledger.held(request.dataset, request.question) or entry
 
 
 def list_visible(

@@ -10,6 +10,7 @@ from discreet_service.context import Context
 from discreet_service.store import audit, datasets, requests
 from discreet_service.store.requests import Request
 from discreet_service.store.schema import requests as rows
+from discreet_service.use_cases.requests import charge_of
 from discreet_service.worker import codes
 
 MOST_ATTEMPTS = 3
@@ -58,7 +59,7 @@ def settle(context: Context, request: Request, code: str = codes.NOT_STARTED, de
     ledger by hand.
     """
     with suppress(BudgetError, ConflictError):  # the job took its step meanwhile, or it is settled later
-        entry = _reserved_for(context, request.id) if code == codes.CHANGED else request.entry
+        entry = _reserved_for(context, request.id) if code == codes.CHANGED else _charge_of(context, request)
         state = "none" if entry is None else context.ledger.state(entry)
         final_code = codes.NO_RESULT if state in ("touched", "lost") else code
         ended = str(request.slot_end) if seconds_until(str(request.slot_end)) > -GRACE_S else now()
@@ -80,7 +81,11 @@ def _reserved_for(context: Context, id_: str) -> int | None:
     entries = (
         entry for entry in context.ledger.history() if entry.kind == "reserve" and entry.facts.get("reference") == id_
     )
-    return next((entry.seq for entry in entries), None)
+    return max((entry.seq for entry in entries), default=None)  # of parts the one that holds what is left
+
+
+def _charge_of(context: Context, request: Request) -> int | None:
+    return None if request.entry is None else charge_of(context, request)
 
 
 def recover(context: Context) -> None:
@@ -98,11 +103,8 @@ def recover(context: Context) -> None:
 
 def _requeue(context: Context, request: Request) -> bool:
     with suppress(BudgetError, ConflictError):  # an entry that is not there; or another worker was quicker
-        if (
-            request.entry is None
-            or context.ledger.state(request.entry) != "reserved"
-            or request.attempts >= MOST_ATTEMPTS
-        ):
+        entry = _charge_of(context, request)
+        if entry is None or context.ledger.state(entry) != "reserved" or request.attempts >= MOST_ATTEMPTS:
             return False
         with context.database.write() as connection:
             slot = request.slot_end

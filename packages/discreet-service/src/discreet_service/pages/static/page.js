@@ -8,6 +8,22 @@ document.addEventListener("click", (event) => {
   if (boxes.length) boxes[0].dispatchEvent(new Event("input", { bubbles: true }));
 });
 for (const part of document.querySelectorAll(".only-script")) part.hidden = false;
+// A slider writes into the field above it, on a logarithmic scale where it says so, and follows that field.
+for (const slider of document.querySelectorAll("input[data-slides]")) {
+  const field = document.getElementById(slider.dataset.slides);
+  const isLog = slider.dataset.scale === "log";
+  const whole = field.inputMode === "numeric";
+  const follow = () => {
+    const value = Number(field.value || field.placeholder);
+    if (value > 0) slider.value = isLog ? Math.log10(value) : value;
+  };
+  slider.addEventListener("input", () => {
+    const value = isLog ? 10 ** slider.value : Number(slider.value);
+    field.value = whole && !isLog ? value : Number(value.toPrecision(2));
+  });
+  field.addEventListener("input", follow);
+  follow();
+}
 const address = new URL(location.href);
 if (address.searchParams.has("said")) {
   address.searchParams.delete("said");

@@ -1,0 +1,55 @@
+"""What a plan says of parts below a ceiling."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from discreet import workflow
+from discreet.cli.console import as_json, number, progress, result
+from discreet.errors import InvalidParameterError
+
+if TYPE_CHECKING:
+    from discreet.cli.plan import PlanAsked
+    from discreet.workflow.expectation_parts import ExpectedParts
+    from discreet.workflow.paid_terms import Terms
+
+
+def expect_parts(
+    options: "PlanAsked", stop: dict[str, Any], public: "workflow.Metadata", out: Path | None, json_: bool, quiet: bool
+) -> None:
+    """Simulate what parts spend, and print it."""
+    question = options.of(public)
+    is_aimed = ("until" in stop) != ("until_width" in stop)
+    if not is_aimed or "at_most" not in stop or question.goal or out is not None or set(question.methods) - {"moments"}:
+        raise InvalidParameterError(
+            "Parts are planned alone: give --until or --until-width, and --at-most, and leave out --goal, --out and "
+            "methods but moments."
+        )
+    with progress(quiet) as show_progress:
+        terms, figures = workflow.expected_parts(replace(question, methods=("moments",)), stop, show_progress)
+    if json_:
+        as_json(**workflow.parts_record(terms, figures))
+        return
+    result("\n\n".join(_shown(terms, each) for each in figures))
+
+
+def _shown(terms: "Terms", figures: "ExpectedParts") -> str:
+    """One scenario, in lines."""
+    adds_up = "rho adds up, as in an account kept in zcdp" if terms.is_concentrated else "epsilon and delta add up"
+    effects = ", ".join(f"{name} {number(effect)}" for name, effect in figures.effects.items() if effect) or "none"
+    needed = "no epsilon tried" if figures.fixed_needed is None else f"epsilon {figures.fixed_needed:.3g}"
+    lines = [
+        f"Moments in parts of at most epsilon {number(terms.at_most)} together ({adds_up}); {figures.n_tables} tables "
+        f"of {figures.n_rows} rows, effects: {effects}.",
+        f"Spent: epsilon {figures.mean:.3g} on the mean, {figures.median:.3g} in the median, "
+        f"{figures.ninth_tenth:.3g} in nine of ten tables at most; worst {figures.worst:.3g}. "
+        f"Parts: {figures.parts:.3g}.",
+        f"As sure as asked in {figures.reached:.0%} of the tables; the likeliest model is right in "
+        f"{figures.right:.0%}. One release is right as often at {needed}.",
+        "One release at epsilon: "
+        + "; ".join(
+            f"{each.epsilon:.3g} as sure in {each.reached:.0%}, right in {each.right:.0%}" for each in figures.fixed
+        )
+        + ".",
+    ]
+    return "\n".join(lines)

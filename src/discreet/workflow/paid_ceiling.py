@@ -1,0 +1,101 @@
+"""The ceiling of parts in the ledger: reserved before the first part, drawn by each, given back at the end."""
+
+from collections.abc import Sequence
+from contextlib import suppress
+from fractions import Fraction
+from importlib.metadata import version
+from typing import Any
+
+from discreet.accounting.events import GaussianEvent
+from discreet.accounting.guarantee import Guarantee
+from discreet.data.metadata import Metadata
+from discreet.errors import BudgetError
+from discreet.ledger import Ledger, Reservation
+from discreet.ledger.reservation import Within
+from discreet.release import canonical_sha256
+from discreet.workflow.paid_terms import Cost, Terms
+
+
+class Ceiling:
+    """What the ledger holds for the parts of one question.
+
+    Parameters
+    ----------
+    ledger : Ledger
+        Which holds it.
+    metadata : Metadata
+        Of the data set.
+    terms : Terms
+        What all parts together may cost.
+    question : dict
+        Public facts of the request, alike for all parts.
+    request : str, optional
+        Digest of the request; default that of these facts.
+    """
+
+    def __init__(
+        self, ledger: Ledger, metadata: Metadata, terms: Terms, question: dict[str, Any], request: str | None = None
+    ) -> None:
+        self._ledger, self._metadata, self._terms = ledger, metadata, terms
+        epsilon, delta = terms.room
+        ceiling = {"epsilon": float(epsilon), "delta": float(delta)}
+        self._facts = {**question, "ceiling": ceiling, "discreet": version("discreet")}
+        self.request = request or canonical_sha256(
+            {"dataset": metadata.dataset, "metadata": metadata.sha256, **self._facts}
+        )
+        self._is_own = False
+
+    def hold(self, costs: Sequence[Cost]) -> str:
+        """Return the request to draw from; first reserve what is left beside these costs, where nothing stands.
+
+        What a process that died has left is given back first: a part that it drew in vain counts below the account's
+        cap, and not below this ceiling.
+        """
+        if not self._is_own:
+            self.give_back()
+        if self._ledger.held(self._metadata.dataset, self.request) is None:
+            self.reserve(costs)
+        self._is_own = True
+        return self.request
+
+    def reserve(
+        self,
+        costs: Sequence[Cost] = (),
+        *,
+        project: str | None = None,
+        reference: str | None = None,
+        within: Within | None = None,
+    ) -> Reservation:
+        """Reserve what is left of the ceiling beside these costs."""
+        terms, metadata = self._terms, self._metadata
+        epsilon, delta = terms.room
+        epsilon -= sum((cost.epsilon for cost in costs), Fraction(0))
+        delta -= sum((cost.delta for cost in costs), Fraction(0))
+        event = None
+        if terms.is_concentrated:
+            rho = terms.ceiling - sum((cost.rho for cost in costs), Fraction(0))
+            epsilon, delta, event = *terms.room, GaussianEvent(rho, Fraction(0))
+        return self._ledger.reserve(
+            request=self.request,
+            dataset=metadata.dataset,
+            unit=metadata.unit,
+            neighboring=metadata.neighboring,
+            guarantee=Guarantee(epsilon, delta, metadata.neighboring),
+            event=event,
+            facts=self._facts if reference is None else {**self._facts, "reference": reference},
+            project=project,
+            within=within,
+        )
+
+    def give_back(self, within: Within | None = None) -> None:
+        """Give back what was not drawn, if anything is held."""
+        entry = self._ledger.held(self._metadata.dataset, self.request)
+        if entry is not None:
+            with suppress(BudgetError):  # another process was quicker
+                self._ledger.reservation(entry).cancel(within=within)
+
+
+def question_of(locator: str | None, target: str, candidates: Sequence[str] | None) -> dict[str, Any]:
+    """Return public facts of a request that are alike for all of its parts."""
+    names = None if candidates is None else sorted(candidates)
+    return {"method": "moments", "target": target, "candidates": names, "source": locator}

@@ -1,0 +1,69 @@
+"""Reports, a plan's page and what notebooks show: axe-core finds nothing, at phone and desk width, light and dark."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser
+
+from tests.acceptance.accessibility import check_accessible
+from tests.acceptance.test_notebooks import NOTEBOOKS, cells, run
+
+WIDTHS = ({"width": 1280, "height": 900}, {"width": 375, "height": 740})
+
+
+def check_file(browser: Browser, file: Path) -> None:
+    """Check a page of a file at each width."""
+    page = browser.new_page()
+    page.goto(file.as_uri())
+    for size in WIDTHS:
+        page.set_viewport_size(size)  # type: ignore[arg-type]
+        check_accessible(page, file.name)
+    page.close()
+
+
+@pytest.mark.parametrize("audience", ["board", "analyst", "participant"])
+def test_reports(browser: Browser, place: Any, audience: str) -> None:
+    """Of a selection and of a fit, for each reader."""
+    assert place.select("--out", "select.json").code == 0
+    words = (
+        "--data",
+        place.data,
+        "--metadata",
+        place.metadata,
+        "--ledger",
+        place.ledger,
+        "--target",
+        "visits",
+        "--yes",
+    )
+    assert place.run("fit", *words, "--columns", "age,site", "--epsilon", 2, "--out", "fit.json").code == 0
+    for name in ("select", "fit"):
+        done = place.run("report", f"{name}.json", "--audience", audience, "--out", f"{name}.html")
+        assert done.code == 0, done
+        check_file(browser, place.folder / f"{name}.html")
+
+
+def test_the_page_of_a_plan(browser: Browser, place: Any) -> None:
+    """With its sliders."""
+    words = ("--metadata", place.metadata, "--target", "visits", "--tables", 2, "--epsilon", "0.5,1")
+    done = place.run("plan", *words, "--candidates", "age,income", "--method", "pcls", "--alone", "--out", "plan.html")
+    assert done.code == 0, done
+    check_file(browser, place.folder / "plan.html")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_what_notebooks_show(browser: Browser, path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All views of a notebook in one page, as a notebook puts them one below the other."""
+    monkeypatch.chdir(tmp_path)
+    names, views = {"__name__": "__main__"}, []
+    for code in cells(path):
+        value = run(code, names)
+        view = getattr(value, "_repr_html_", None) or getattr(value, "_repr_svg_", None)
+        if view is not None and type(value).__module__.startswith("discreet"):
+            views.append(f"<section>{view()}</section>")
+    file = tmp_path / "views.html"
+    head = "<!DOCTYPE html><html lang=en><head><meta charset=utf-8><title>views</title></head>"
+    file.write_text(f"{head}<body><main><h1>Views</h1>{''.join(views)}</main></body></html>")
+    check_file(browser, file)
