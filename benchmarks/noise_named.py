@@ -36,11 +36,13 @@ METHODS: dict[str, tuple[str, dict[str, Any]]] = {
     "moments": ("moments", {}),
     "moments, delta 1e-6": ("moments", {"delta": 1e-6}),
     "sis, 3 columns": ("sis", {"n_features_to_select": 3}),
+    "sis, 3 columns, tested": ("sis", {"n_features_to_select": 3, "noise_test": True}),
     "sis, above a threshold": ("sis", {"n_features_to_select": "auto"}),
     "decorrelated": ("decorrelated", {}),
     "two-stage, 3 columns": ("two-stage", {"n_features_to_select": 3}),
+    "two-stage, 3 columns, tested": ("two-stage", {"n_features_to_select": 3, "noise_test": True}),
 }
-LINE = "{:22} {:>5} {:>7}  {:>9} {:>9} {:>9} {:>9}  {}"
+LINE = "{:28} {:>5} {:>7}  {:>9} {:>9} {:>9} {:>9}  {}"
 
 
 @dataclass
@@ -88,13 +90,14 @@ def named(asked: DryRun, drawn: list[SimulatedTable], seed: int) -> tuple[float,
     truth, right, noise = {f"x{j}" for j in range(N_TRUE)}, 0, 0
 
     @cache
-    def of_size(size: int, box: str) -> ChanceRecord | None:  # the law is the same for outcomes that are alike
-        del size, box
+    def of_size(size: int, box: str, tested: float | None) -> ChanceRecord | None:  # alike outcomes, the same law
+        del size, box, tested
         return chance_after(asked, outcome)
 
     for number, table in enumerate(drawn):
         outcome: Outcome = asked.prepared.run(table, Source.seeded(seed * len(drawn) + number))
-        key = len(outcome.selected), outcome.noise.model_dump_json()
+        tested = next((step.value for step in outcome.steps if step.name == "noise_test"), None)
+        key = len(outcome.selected), outcome.noise.model_dump_json(), tested
         chance = of_size(*key) if outcome.moments is None else chance_after(asked, outcome)
         noise += chance is not None and bool(chance.called_noise or not outcome.selected)
         right += set(outcome.selected) == truth

@@ -118,3 +118,17 @@ def test_a_plan_says_what_chance_gives(place):
     text = told(place.run(*asked, "--epsilon", 0.1, "--tables", 1, "--method", "pcls", "--method", "pcpl"))
     assert "At epsilon 0.1 nothing can stand out with pcls" in text
     assert "At epsilon 0.1, some column of a table without any effect: pcls" in text
+
+
+def test_a_noise_test_says_what_chance_gives(place):
+    """Before the charge what it can tell; in the release the chance, as a step that is charged, and in the headline."""
+    asked = {"method": "sis", "candidates": "age,income"}
+    shown = told(place.select("--dry-run", "--noise-test", "-k", 1, epsilon=8, **asked))
+    assert "The noise test tells a correlation of about" in shown
+    clear = told(place.select("--yes", "--noise-test", "-k", 1, epsilon=8, out="clear.json", **asked))
+    assert "Fewer than 1 of 1,000 tables without any effect would give columns that stand out as far." in clear
+    release = Release.read("clear.json")
+    assert release.steps[-1].name == "noise_test"
+    assert release.steps[-1].value == release.chance.chance_by_noise
+    assert release.chance.called_noise is False
+    assert place.run("budget", "verify", "clear.json", "--ledger", place.ledger).code == 0

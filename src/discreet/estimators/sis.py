@@ -14,7 +14,18 @@ from discreet.methods.registry import method_of
 from discreet.methods.screening.own_score import OwnScore
 from discreet.parameters.screening import SCORE, SENSITIVITY, IndependenceParameters, ScoreFunction, Sensitivity
 
-_NOT_OWN = {"y_center", "y_bound", "shares", "saturation", "max_false", "max_size", "forced", "groups", "median_split"}
+_NOT_OWN = {
+    "y_center",
+    "y_bound",
+    "shares",
+    "saturation",
+    "max_false",
+    "max_size",
+    "forced",
+    "groups",
+    "median_split",
+    "noise_test",
+}
 
 
 class DPSIS(SubsetSelector, IndependenceParameters):

@@ -177,7 +177,7 @@ class SelectThenFit(StepsParameters, Method):
         if self.screen is not None:
             not_in_select |= set(NAMING)
         steps = (
-            ("screen", self.screen or {}, {"name", "delta"}),
+            ("screen", self.screen or {}, {"name", "delta", "noise_test"}),
             ("select", self.select or {}, not_in_select),
             ("fit", self.fit, {"name", "delta", "fit_intercept", *(NAMING if self.screen is not None else ())}),
         )

@@ -48,6 +48,15 @@ MostChosen = Annotated[
         "their number is chosen.",
     ),
 ]
+NoiseTest = Annotated[
+    bool,
+    Field(
+        title="noise test",
+        description="Whether a tenth to three tenths of epsilon test how often a table without any effect gives "
+        "columns that stand out as far. For a fixed number of columns, alone and not a step of a plan; not where "
+        "columns are split, nor for tables of a value a row.",
+    ),
+]
 ScoreFunction = Callable[[Any, Any], Any]
 SCORE = (
     "The user's own score. From scaled columns (n, d) and scaled target (n,), both in [-1, 1], to d scores; larger is "
@@ -148,6 +157,7 @@ class IndependenceParameters(ScreeningParameters):
     ] = None
     level: Level = None
     codes: Codes = None
+    noise_test: NoiseTest = False
     shares: Annotated[
         Shares,
         SharesOf(("y_center", "y_bound")),
@@ -255,3 +265,4 @@ class VotesParameters(ScreeningParameters):
     ] = 0.1
     level: Level = None
     codes: Codes = None
+    noise_test: NoiseTest = False

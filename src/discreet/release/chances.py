@@ -15,7 +15,7 @@ class ChanceRecord(Record):
         default=None,
         ge=0,
         le=1,
-        description="that a table without any effect gives as much; None where the number of columns is fixed",
+        description="that a table without any effect gives as much; None for a fixed number of columns without a test",
     )
     correlation_needed: float | None = Field(
         default=None, ge=0, description="with the target, of a column that is chosen in 9 of 10 draws; may be above 1"
@@ -25,6 +25,9 @@ class ChanceRecord(Record):
     )
     could_stand_out: bool | None = Field(
         default=None, description="whether a column that explains half of the target's variance could be chosen"
+    )
+    test_correlation: float | None = Field(
+        default=None, ge=0, description="that a noise test tells from chance in 9 of 10 draws; may be above 1"
     )
     n_rows: float | None = Field(default=None, description="public, guessed or noisy: what the correlation is for")
     standing_out: dict[str, float] = Field(

@@ -30,6 +30,11 @@ def verdict(release: Release) -> str | None:
         n = len(release.selected)
         names = f"{WORDS[n]} name{'' if n == 1 else 's'}" if n < len(WORDS) else f"these {count(n)} names"
         return f"Nothing stood out: {names} may be due to chance."
+    if chance.chance_by_noise is not None and any(step.name == "noise_test" for step in release.steps):
+        share = (
+            f"{frequency(chance.chance_by_noise)} tables without any effect would give columns that stand out as far"
+        )
+        return f"Nothing stood out: {share}." if chance.called_noise else f"{share[0].upper()}{share[1:]}."
     if chance.called_noise and chance.chance_by_noise is not None:
         share = f"{frequency(chance.chance_by_noise)} tables without any effect would give as many columns"
         return f"{'Nothing stood out' if chance.could_stand_out is False else 'Indistinguishable from noise'}: {share}."
@@ -77,6 +82,10 @@ def before(chance: ChanceRecord) -> Sequence[str]:
     if chance.chance_by_noise is not None:
         share = frequency(chance.chance_by_noise).capitalize()
         texts.append(f"{share} tables without any effect would also give a column.")
+    if chance.test_correlation is not None:
+        above = ": more than any has" if chance.test_correlation > 1.0 else ""
+        size = number(chance.test_correlation, 2)
+        texts.append(f"The noise test tells a correlation of about {size} from chance in 9 of 10 draws{above}.")
     return [text for text in texts if text]
 
 

@@ -70,6 +70,13 @@ BOUNDS = (
         "votes",
     ),
     Fault(
+        "rows per unit ignored: noise test",
+        "methods.screening.noise_test:NoiseTest.sensitivity",
+        "rows = metadata.rows_per_unit",
+        "rows = 1",
+        "noise_tests",
+    ),
+    Fault(
         "rows per unit ignored: decorrelated scores",
         "methods.screening.decorrelated_scores:PreparedScores._moved",
         "* self._rows_per_unit",
@@ -267,6 +274,8 @@ METHODS = (
            "law = (self.k, self.epsilon * 11 / 10,", "screening"),
     _short("two-stage votes", "methods.screening.two_stage:PreparedVotes.__init__", "epsilon, rows, 1, n_blocks)",
            "epsilon, Fraction(10 * rows, 11), 1, n_blocks)", "votes"),
+    _short("noise test", "methods.screening.noise_test:NoiseTest.scale", "self.sensitivity / self.epsilon",
+           "self.sensitivity * Fraction(10, 11) / self.epsilon", "noise_tests"),
     _short("moments and linear regression", "methods.base.noise_budget:drawn_together", "one.scale(budget)",
            "one.scale(budget) * 10 / 11", "moments"),
     _short("moments, a pure epsilon", "methods.base.noise_budget:PrivateEstimate.scale", "/ float(budget.epsilon or 1)",

@@ -254,6 +254,21 @@ def _screening(relation: str, epsilon: float, _: int) -> list[Evidence]:
     return [each for case in cases for each in case.evidence(relation, epsilon)]
 
 
+FALLING = [(place / 32.0, 0.0, -place / 32.0) for place in range(-24, 24)]
+"""Rows that fall: one that is above all in both turns every pair of its own, and what all others count to one."""
+ABOVE_ALL = _both_ways(FALLING, (1.0, 0.0, 1.0), (0.01, 0.0, -0.01))
+
+
+def _noise_tests(relation: str, epsilon: float, _: int) -> list[Evidence]:
+    """The noise test of `DPSIS` and of `TwoStage`: one row above all others, which fall."""
+    options = {"n_features_to_select": 1, "noise_test": True}
+    cases = [
+        Case("DPSIS", "noise test", "sis", "noise_test", ABOVE_ALL, options | {"y_center": "middle"}),
+        Case("TwoStage", "noise test", "two-stage", "noise_test", ABOVE_ALL, options | {"n_blocks": 2}, words=IN_ORDER),
+    ]
+    return [each for case in cases for each in case.evidence(relation, epsilon)]
+
+
 def _words(options: dict[str, Any]) -> str:
     return ", ".join(f"{name} {value}" for name, value in options.items())
 
@@ -435,6 +450,7 @@ CHECKS: tuple[Callable[[str, float, int], list[Evidence]], ...] = (
     _profile,
     _screening,
     _votes,
+    _noise_tests,
     _decorrelated,
     _moments,
     _labels,

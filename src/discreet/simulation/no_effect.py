@@ -56,6 +56,10 @@ class Selection:
         Public, guessed or with noise.
     bound : float or None
         r of the target, in its unit; None where it is not known.
+    test_correlation : float, optional
+        That a noise test tells from chance in `SHARE` of draws.
+    tested : float, optional
+        The chance that a noise test released.
     """
 
     noise: NoiseRecord
@@ -63,6 +67,8 @@ class Selection:
     n_candidates: int
     n_rows: float | None
     bound: float | None
+    test_correlation: float | None = None
+    tested: float | None = None
 
     @property
     def is_screening(self) -> bool:
@@ -357,7 +363,9 @@ def of_selection(choice: Selection, selected: Sequence[str] | None) -> ChanceRec
         could = needed <= MOST_CORRELATION
     elif votes is not None:
         could = votes <= 1.0
-    chance: float | None = None
+    if choice.test_correlation is not None and choice.test_correlation > MOST_CORRELATION:
+        could = False
+    chance: float | None = choice.tested
     if law is not None:
         chance = float(min(law[choice.n_units(selected) if selected is not None else 1 :].sum(), 1.0))
     if choice.noise.threshold is not None:
@@ -368,6 +376,7 @@ def of_selection(choice: Selection, selected: Sequence[str] | None) -> ChanceRec
         chance_by_noise=chance,
         correlation_needed=needed,
         votes_needed=votes,
+        test_correlation=choice.test_correlation,
         could_stand_out=could,
         n_rows=choice.n_rows,
         called_noise=is_noise if selected is not None else None,

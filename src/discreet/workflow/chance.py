@@ -31,7 +31,9 @@ def chance_before(dry_run: DryRun) -> ChanceRecord | None:
     noise = dry_run.prepared.expected_noise(no_effect.TARGET_VARIANCE / 2.0)  # what a column that stands out leaves
     bound = getattr(getattr(dry_run.prepared, "design", None), "bound", None) or _bound(parameters, ())
     n_rows = dry_run.metadata.n_rows
-    choice = no_effect.Selection(noise, parameters, _n_candidates(dry_run), _n_rows(n_rows, (), dry_run), bound)
+    rows = _n_rows(n_rows, (), dry_run)
+    test = _test_correlation(dry_run, rows)
+    choice = no_effect.Selection(noise, parameters, _n_candidates(dry_run), rows, bound, test)
     return no_effect.of_selection(choice, None)
 
 
@@ -52,12 +54,15 @@ def chance_after(dry_run: DryRun, outcome: Outcome) -> ChanceRecord | None:
                 else no_effect.of_moments(outcome.moments, outcome.selected, outcome.noise.noise, inference)
             )
         noise = outcome.noise
+        n_rows = _n_rows(dry_run.metadata.n_rows, outcome.steps, dry_run)
         choice = no_effect.Selection(
             noise,
             parameters,
             _n_candidates(dry_run),
-            _n_rows(dry_run.metadata.n_rows, outcome.steps, dry_run),
+            n_rows,
             _bound(parameters, outcome.steps),
+            _test_correlation(dry_run, n_rows),
+            next((step.value for step in outcome.steps if step.name == "noise_test"), None),
         )
         return no_effect.of_selection(choice, outcome.selected)
     return None
@@ -118,6 +123,12 @@ def _n_rows(declared: int | None, steps: Sequence[StepRecord], dry_run: DryRun) 
     noisy = [step.value for step in steps if step.name == "n_rows" and step.value is not None]
     guess = _step(dry_run.method.name, parameters)[1].get("n0")  # of a plan's step, already that of a half
     return noisy[-1] if noisy else guess
+
+
+def _test_correlation(dry_run: DryRun, n_rows: float | None) -> float | None:
+    """What a noise test of the request tells from chance; None where there is none or rows are not known."""
+    test = getattr(dry_run.prepared, "test", None)
+    return None if test is None or n_rows is None else float(test.correlation_needed(n_rows))
 
 
 def _bound(parameters: Mapping[str, Any], steps: Sequence[StepRecord]) -> float | None:

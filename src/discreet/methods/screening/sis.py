@@ -24,6 +24,7 @@ from discreet.methods.base.method import Outcome, Preparation, Progress
 from discreet.methods.base.part import Part
 from discreet.methods.base.request_facts import not_protected
 from discreet.methods.screening.median_split import MOVED, split_scores
+from discreet.methods.screening.noise_test import left_by, test_asked
 from discreet.methods.screening.screener import Screening, target_coding
 from discreet.methods.screening.target_bound import Bound
 from discreet.methods.screening.threshold_choice import MAX_FALSE, AboveThreshold, check_number_of_rows
@@ -79,6 +80,10 @@ class IndependenceScreening(IndependenceParameters, Screening):
                 raise ValueError("max_false must come with n_features_to_select=auto: a fixed number has no threshold.")
             if self.forced or self.groups or self.max_size is not None:
                 raise ValueError("forced, groups and max_size must come with n_features_to_select=auto. Drop them.")
+        elif self.noise_test:
+            raise ValueError(
+                "noise_test must come with a fixed number of columns: above a threshold max_false says it."
+            )
         elif self.mechanism != "auto" or self.gamma is not None or self.expected_score is not None or self.delta:
             raise ValueError(
                 "mechanism, gamma, expected_score and delta must be left out with n_features_to_select=auto: one draw "
@@ -279,13 +284,15 @@ class PreparedScreening(Preparation):
         self.has_two_values = _has_two_values(whole)
         self.columns, self.target, self.candidates = columns_read(whole), whole.target, whole.features
         epsilon, of_bound = exact_epsilon(method.epsilon), self._share_of_bound
+        self.test = test_asked(method, whole, epsilon)
         self.bound = Bound(whole, epsilon * of_bound) if of_bound else None
         self.center = Center(whole, epsilon * self._share / 2) if _buys_center(method, whole) else None
         # What is clipped nearer than at the bounds has another mean: it is estimated as well, with half of the share.
         has_shift = self.center is not None and self._clips_near
         if self.center is not None and not has_shift:
             self.center = Center(whole, 2 * self.center.epsilon)
-        self.choice = self._choice(epsilon * (1 - of_bound - (self._share if self.center is not None else 0)))
+        remaining = epsilon * (1 - of_bound - (self._share if self.center is not None else 0))
+        self.choice = self._choice(left_by(self.test, remaining))
         self.shift = replace(self.center, design=self._around(whole.center)) if self.center and has_shift else None
         self.noise = self._noise_record()
         records = [
@@ -293,8 +300,10 @@ class PreparedScreening(Preparation):
             *([self.bound.part()] if self.bound else []),
             *([self.shift.part("y_shift")] if self.shift else []),
         ]
-        self.event = events_of(*(part.event for part in records), self.choice.event)
-        self.steps = (*(part.record() for part in records), self._screening(self.noise)) if records else ()
+        after = [self.test.part()] if self.test else []
+        self.event = events_of(*(part.event for part in records), self.choice.event, *(part.event for part in after))
+        before, tests = (tuple(part.record() for part in parts) for parts in (records, after))
+        self.steps = (*before, self._screening(self.noise), *tests) if records or after else ()
         self.delta = exact_delta(method.delta) if self.choice.is_concentrated else Fraction(0)
         self.parameters = self._parameters()
         self.public = public_candidates(whole.metadata, whole.target, whole.features)
@@ -378,7 +387,7 @@ class PreparedScreening(Preparation):
 
     def _parameters(self) -> dict[str, Any]:
         parameters = {**self.method.release_parameters(), **self.choice.parameters}
-        for name in ("forced", "groups", "median_split"):  # what is not asked for is not told
+        for name in ("forced", "groups", "median_split", "noise_test"):  # what is not asked for is not told
             if not parameters[name]:
                 del parameters[name]
         if self._saturation < 1.0:
@@ -451,8 +460,10 @@ class PreparedScreening(Preparation):
             scores = np.abs(split_scores(table, design, public, rng, progress)) * GRID
         else:
             scores = np.abs(table.products(design, columns_progress(progress, len(design.features))))
-        chosen = self._chosen(scores, noise, rng)
-        return Outcome(tuple(design.features[place] for place in chosen), noise, steps)
+        selected = tuple(design.features[place] for place in self._chosen(scores, noise, rng))
+        if self.test is not None:
+            steps = (*estimates, self._screening(noise), self.test.run(table, selected, rng))
+        return Outcome(selected, noise, steps)
 
     def _chosen(self, scores: Integers, noise: NoiseRecord, rng: Source) -> list[int]:
         if isinstance(self.choice, TopK):

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from discreet.accounting.events import event_record
 from discreet.accounting.guarantee import exact_delta, exact_epsilon
 from discreet.data.engine import Table
 from discreet.data.engines.each import WORKERS
@@ -22,8 +23,11 @@ from discreet.methods.base.candidates import columns_read, features_of, public_c
 from discreet.methods.base.method import Outcome, Preparation, Progress
 from discreet.methods.base.request_facts import not_protected
 from discreet.methods.base.rows_in_memory import all_rows
+from discreet.methods.screening.noise_test import left_by, test_asked
 from discreet.methods.screening.screener import Screening, target_coding
+from discreet.methods.subset_selection.subset_regression import events_of
 from discreet.parameters.screening import MAX_BLOCKS, VotesParameters
+from discreet.release import StepRecord
 from discreet.typing import Cells
 
 Votes = npt.NDArray[np.int64]
@@ -101,19 +105,29 @@ class PreparedVotes(Preparation):
         self.method, self.design, self.n_blocks = method, design, n_blocks
         metadata = design.metadata
         self.columns, self.target, self.candidates = columns_read(design), design.target, design.features
-        rows, epsilon = metadata.rows_per_unit, exact_epsilon(method.epsilon)
+        self.test = test_asked(method, design, exact_epsilon(method.epsilon))
+        rows, epsilon = metadata.rows_per_unit, left_by(self.test, exact_epsilon(method.epsilon))
         # Under either relation: a row that changes, comes or goes, does so in its own block alone.
         self.choice = method.top_k(len(design.features), epsilon, rows, 1, n_blocks)
         formula = f"{rows}, the most blocks that {'one row is' if rows == 1 else f'{rows} rows of one unit are'} in"
         self.noise = self.choice.noise_record(1, "votes", formula, CLAIM)
         self.event = self.choice.event
+        if self.test is not None:
+            self.event = events_of(self.choice.event, self.test.part().event)
+            self.steps = (self._screening, self.test.part().record())
         self.delta = exact_delta(method.delta) if self.choice.is_concentrated else Fraction(0)
         self.parameters = self._parameters()
         self.public = public_candidates(metadata, design.target, design.features)
         self.not_protected = not_protected(metadata)
 
+    @property
+    def _screening(self) -> StepRecord:
+        return StepRecord(name="screening", event=event_record(self.choice.event), noise=self.noise)
+
     def _parameters(self) -> dict[str, Any]:
         parameters = {**self.method.release_parameters(), **self.choice.parameters, "n_blocks": self.n_blocks}
+        if self.test is None:  # what is not asked for is not told
+            del parameters["noise_test"]
         return parameters | ({} if self.design.codes is None else {"codes": dict(self.design.codes)})
 
     def run(self, table: Table, rng: Source, progress: Progress | None = None) -> Outcome:
@@ -141,8 +155,10 @@ class PreparedVotes(Preparation):
         cells = all_rows(table, self.design)
         blocks = (rng.words(len(cells)) % np.uint64(self.n_blocks)).astype(np.int64)
         votes = self._votes(cells, blocks, progress)
-        chosen = self.choice.draw(votes, rng)
-        return Outcome(tuple(self.design.features[place] for place in chosen), self.noise)
+        selected = tuple(self.design.features[place] for place in self.choice.draw(votes, rng))
+        if self.test is None:
+            return Outcome(selected, self.noise)
+        return Outcome(selected, self.noise, (self._screening, self.test.run(table, selected, rng)))
 
     def _votes(self, cells: Cells, blocks: Votes, progress: Progress | None) -> Votes:
         """How many blocks name each column."""

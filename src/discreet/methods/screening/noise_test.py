@@ -1,0 +1,231 @@
+"""Whether selected columns go with the target more than chance gives: Kendall's sums against the law without effect."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import lru_cache, partial
+
+import numpy as np
+from scipy.special import ndtri
+
+from discreet.accounting.events import LaplaceEvent
+from discreet.accounting.neighbors import NeighboringRelation
+from discreet.data.engine import Table
+from discreet.data.score_design import ScoreDesign
+from discreet.errors import InvalidParameterError
+from discreet.kernels.top_k.kendall_sums import joint_counts, kendall_sum
+from discreet.mechanisms.additive import check_scale, discrete_laplace
+from discreet.mechanisms.rng import Source
+from discreet.methods.base.part import Part
+from discreet.parameters.screening import IndependenceParameters, VotesParameters
+from discreet.release import NoiseRecord, StepRecord
+from discreet.typing import Floats, Integers
+
+CLAIM = "methods/screening/noise_test.privacy.md"
+
+SHARES = (Fraction(1, 10), Fraction(3, 20), Fraction(1, 5), Fraction(1, 4), Fraction(3, 10))
+"""Of epsilon: the least that tells a correlation of `WANTED` from chance; the first where none does."""
+
+WANTED = 0.5
+"""A column that explains a quarter of the target's variance."""
+
+LEVEL, POWER = 0.05, 0.9
+
+STEPS, STEPS_OF_COUNT = 1024, 256
+"""Whole steps in one of what gets noise: in the association, and in the number of rows where it is private."""
+
+MOST_BINS, MOST_COUNTS = 256, 2**21
+
+DRAWN = 2000
+"""Places at which the law without effect is evaluated."""
+
+
+@dataclass(frozen=True)
+class NoiseTest:
+    """The public plan of the test.
+
+    Parameters
+    ----------
+    design : ScoreDesign
+        Around the middle of the target's bounds, with half their width as its bound; no column is split.
+    epsilon : Fraction
+        In nats.
+
+    Notes
+    -----
+    The association of a column is |S| / (n - 1), S Kendall's sum over all pairs of rows; the test takes the largest of
+    the selected columns. Where the number of rows is private, it is released beside, at a quarter of the weight.
+    """
+
+    design: ScoreDesign
+    epsilon: Fraction
+
+    @property
+    def _knows_count(self) -> bool:
+        return self.design.metadata.n_rows is not None
+
+    @property
+    def sensitivity(self) -> int:
+        """The l1 sensitivity of what gets noise, in whole steps; see the claim."""
+        metadata = self.design.metadata
+        rows = metadata.rows_per_unit
+        if metadata.neighboring is NeighboringRelation.REPLACE_ONE:
+            association = 2 * STEPS if rows == 1 else 3 * STEPS * rows
+        else:
+            association = 3 * STEPS * rows // 2
+        return association + (0 if self._knows_count else STEPS_OF_COUNT * rows)
+
+    @property
+    def scale(self) -> Fraction:
+        """Scale of the noise, in whole steps."""
+        return self.sensitivity / self.epsilon
+
+    def part(self) -> Part:
+        """Return the part with its privacy cost: discrete Laplace noise."""
+        rows = self.design.metadata.rows_per_unit
+        check_scale(self.scale, "the noise test")
+        change = "one row changes" if rows == 1 else f"{rows} rows of one unit change"
+        box = NoiseRecord(
+            mechanism="discrete_laplace",
+            noise="laplace",
+            sensitivity=self.sensitivity / STEPS,
+            scale=float(self.scale) / STEPS,
+            unit="rows by which pairs agree or disagree in order",
+            formula=f"{self.sensitivity / STEPS:g}, the most that {change} the largest association"
+            + ("" if self._knows_count else " and a quarter of the number of rows"),
+            numerics="exact draw on whole steps",
+            claim=CLAIM,
+        )
+        return Part("noise_test", LaplaceEvent(self.epsilon), box)
+
+    def run(self, table: Table, selected: Sequence[str], rng: Source) -> StepRecord:
+        """Return the step, whose value is how often a table without any effect gives as much.
+
+        Parameters
+        ----------
+        table : Table
+            The private table.
+        selected : sequence of str
+            What was released before.
+        rng : Source
+            Where the noise comes from.
+
+        Returns
+        -------
+        StepRecord
+            With a chance in [0, 1].
+
+        Notes
+        -----
+        Claim: ``noise_test.privacy.md``. Cost: one pass over the selected columns; 8 bytes a pair of bins.
+        """
+        counts = self._counts(table, selected)
+        n_rows = int(counts[0].sum())
+        largest = max(abs(kendall_sum(column)) for column in counts)
+        exact = [largest * STEPS // max(n_rows - 1, 1)]
+        exact += [] if self._knows_count else [STEPS_OF_COUNT * n_rows]
+        noisy = discrete_laplace(exact, self.scale, rng)
+        return self.part().record(self._chance(noisy))
+
+    def _counts(self, table: Table, selected: Sequence[str]) -> Integers:
+        n_bins = min(MOST_BINS, 2 ** int(math.log2(MOST_COUNTS / len(selected)) / 2))
+        start = np.zeros((len(selected), n_bins, n_bins), dtype=np.int64)
+        design = replace(self.design, features=tuple(selected))
+        return table.map_reduce(design, partial(joint_counts, n_bins=n_bins), start)
+
+    def _chance(self, noisy: list[int]) -> float:
+        """How often a table without any effect gives as much, from what is released."""
+        if self._knows_count:
+            n_rows = float(self.design.metadata.n_rows or 1)
+        else:  # two standard deviations more: a noisy number of rows may be larger than it looks
+            n_rows = max(noisy[1] + 2.0 * math.sqrt(2.0) * float(self.scale), 0.0) / STEPS_OF_COUNT
+        law = (self._deviation(n_rows), float(self.scale) / STEPS, len(self.design.features))
+        return round(chance_without_effect(noisy[0] / STEPS, *law), 6)
+
+    def _deviation(self, n_rows: float) -> float:
+        """Standard deviation of S / (n - 1) without an effect: at most, and with c alike rows a unit."""
+        n = max(n_rows, 2.0)
+        # Var S = n (n - 1) (2 n + 5) / 18 without ties; with ties it is less.
+        return math.sqrt(n * (2.0 * n + 5.0) / (18.0 * (n - 1.0)) * self.design.metadata.rows_per_unit)
+
+    def correlation_needed(self, n_rows: float) -> float:
+        """Return the correlation of normal variables that the test tells from chance in 9 of 10 draws; maybe above 1.
+
+        Parameters
+        ----------
+        n_rows : float
+            Public, guessed or with noise.
+
+        Returns
+        -------
+        float
+            In any case more than 0.
+        """
+        law = (self._deviation(n_rows), float(self.scale) / STEPS)
+        tau = 2.0 * _needed(*law, len(self.design.features)) / max(n_rows, 1.0)
+        return math.sin(math.pi / 2.0 * tau) if tau <= 1.0 else tau
+
+
+def test_asked(
+    method: IndependenceParameters | VotesParameters, design: ScoreDesign, epsilon: Fraction
+) -> NoiseTest | None:
+    """Return the test of a request, with the share of epsilon that tells enough from chance, from public facts."""
+    metadata = design.metadata
+    if not method.noise_test:
+        return None
+    if metadata.layout is not None or design.splits:
+        raise InvalidParameterError(
+            "noise_test must have a table of a column a feature, and columns that are not split. Drop it."
+        )
+    tests = [NoiseTest(design, epsilon * share) for share in SHARES]
+    n_rows = metadata.n_rows if metadata.n_rows is not None else method.n0
+    if n_rows is None:
+        return tests[0]
+    return next((test for test in tests if test.correlation_needed(n_rows) <= WANTED), tests[0])
+
+
+def left_by(test: NoiseTest | None, epsilon: Fraction) -> Fraction:
+    """Return what a test leaves of an epsilon, or refuse that it leaves nothing."""
+    remaining = epsilon if test is None else epsilon - test.epsilon
+    if remaining <= 0:
+        raise InvalidParameterError(
+            "shares must leave something for the choice of the columns beside the noise test. Lower one, or set "
+            "noise_test to false."
+        )
+    return remaining
+
+
+def chance_without_effect(value: float, deviation: float, scale: float, n_columns: int) -> float:
+    """Return how often the largest of `n_columns` associations without an effect, with noise, is at least a value.
+
+    The associations are supposed to be normal, the noise Laplace; however the columns go together, the largest exceeds
+    m in at most n P(|Z| > m / deviation) of tables.
+    """
+    tails = (np.arange(DRAWN) + 0.5) / DRAWN
+    lead = value + deviation * ndtri(tails / (2.0 * n_columns))
+    return float(_laplace_tail(lead / scale).mean())
+
+
+def _laplace_tail(lead: Floats) -> Floats:
+    """P(L >= lead) of a standard Laplace variable."""
+    half = 0.5 * np.exp(-np.abs(lead))
+    tail: Floats = np.where(lead > 0.0, half, 1.0 - half)
+    return tail
+
+
+@lru_cache(maxsize=256)
+def _needed(deviation: float, scale: float, n_columns: int) -> float:
+    """The mean association that is told from chance in `POWER` of draws."""
+    low, high = 0.0, deviation * 60.0 + scale * 60.0
+    for _ in range(50):
+        middle = (low + high) / 2.0
+        is_chance = chance_without_effect(middle, deviation, scale, n_columns) > LEVEL
+        low, high = (middle, high) if is_chance else (low, middle)
+    below = -deviation * ndtri((np.arange(DRAWN) + 0.5) / DRAWN)
+    critical, least, most = high, high - 60.0 * (deviation + scale), high + 60.0 * (deviation + scale)
+    for _ in range(50):
+        middle = (least + most) / 2.0
+        is_enough = float(_laplace_tail((critical - middle - below) / scale).mean()) >= POWER
+        least, most = (least, middle) if is_enough else (middle, most)
+    return most

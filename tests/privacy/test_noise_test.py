@@ -1,0 +1,71 @@
+"""The noise test: how far one row and one unit move what gets noise, and a control with too little."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from discreet.mechanisms.rng import Source
+from discreet.methods.screening import noise_test
+from discreet.methods.screening.noise_test import STEPS, NoiseTest
+from discreet.methods.screening.sis import IndependenceScreening
+from tests.privacy.screenings import table_of
+
+RELATIONS = ("replace_one", "add_or_remove_one")
+FALLING = [[place / 50.0, 0.0, -place / 50.0] for place in range(-20, 20)]
+ABOVE, INSIDE = [1.0, 0.0, 1.0], [0.01, 0.3, -0.01]
+
+
+def reached(monkeypatch, rows, relation, units=None, **more):
+    """What gets noise, in steps, and the test."""
+    table, kept = table_of(rows, relation, units, **more), []
+    test = IndependenceScreening(n_features_to_select=1, n0=40, noise_test=True).prepare(table.metadata, "y").test
+
+    def noiseless(values, scale, rng):
+        kept.append([int(value) for value in values])
+        return kept[-1]
+
+    monkeypatch.setattr(noise_test, "discrete_laplace", noiseless)
+    test.run(table, ["x0", "x1"], Source.seeded(0))
+    return np.array(kept[0]), test
+
+
+def moved(monkeypatch, rows, other, relation):
+    one, test = reached(monkeypatch, rows, relation)
+    return int(np.abs(one - reached(monkeypatch, other, relation)[0]).sum()), test.sensitivity
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+def test_no_row_moves_more_and_some_moves_as_much(monkeypatch, relation):
+    """Rows that fall and one above all use up the sensitivity; random small tables never more."""
+    old = [INSIDE] if relation == "replace_one" else []
+    seen, sensitivity = moved(monkeypatch, [*FALLING, *old], [*FALLING, ABOVE], relation)
+    assert 0.99 * sensitivity <= seen <= sensitivity
+    rng = np.random.default_rng(3)  # noqa: TID251 - simulated data, not noise
+    for _ in range(60):
+        rows = rng.choice([-1.0, -0.3, 0.2, 1.0], (int(rng.integers(1, 7)), 3)).tolist()
+        other = [*rows[1:], *(rng.choice([-1.0, 0.0, 1.0], (1, 3)).tolist() if relation == "replace_one" else [])]
+        if other:
+            assert moved(monkeypatch, rows, other, relation)[0] <= sensitivity
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+def test_a_sensitivity_of_one_pair_is_found_out(monkeypatch, relation):
+    """Control: the change of S / (n - 1) by one pair, and a private n that is taken to be fixed."""
+    claimed = 2 * STEPS // 40 if relation == "replace_one" else STEPS
+    old = [INSIDE] if relation == "replace_one" else []
+    assert moved(monkeypatch, [*FALLING, *old], [*FALLING, ABOVE], relation)[0] > claimed
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+def test_a_unit_moves_no_more_than_is_claimed(monkeypatch, relation):
+    """Three rows of a unit that may have many more, and their noise for three."""
+    crowd = [ABOVE] * 9
+    inside = [INSIDE] * 9 if relation == "replace_one" else []
+    owners, own = list(range(1, len(FALLING) + 1)), [0] * 9
+    declared = {"rows_per_unit": 3}
+    one, test = reached(monkeypatch, [*FALLING, *inside], relation, [*owners, *own[: len(inside)]], **declared)
+    other, _ = reached(monkeypatch, [*FALLING, *crowd], relation, [*owners, *own], **declared)
+    single = NoiseTest(test.design, Fraction(1)).sensitivity
+    assert single == test.sensitivity
+    assert test.sensitivity / 3 < np.abs(one - other).sum() <= test.sensitivity
