@@ -46,6 +46,7 @@ NOT_COVERED = {
     "workflow.demo": "makes a public table",
     "workflow.derive": "computes from a release, without rows",
     "workflow.expectation": "simulates from public facts",
+    "workflow.request_outlook": "simulates a request from public facts",
     "workflow.recommendation": "words for what a plan simulated",
     "workflow.metadata": "checks and converts metadata",
     "workflow.run_file": "reads requests from a file",
