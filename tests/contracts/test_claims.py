@@ -48,6 +48,7 @@ NOT_COVERED = {
     "workflow.expectation": "simulates from public facts",
     "workflow.request_outlook": "simulates a request from public facts",
     "workflow.recommendation": "words for what a plan simulated",
+    "workflow.request_outlook": "simulates one request from public facts",
     "workflow.metadata": "checks and converts metadata",
     "workflow.run_file": "reads requests from a file",
     "workflow.table_shape": "drafts metadata from a header, and makes fake tables",
