@@ -46,7 +46,6 @@ NOT_COVERED = {
     "workflow.demo": "makes a public table",
     "workflow.derive": "computes from a release, without rows",
     "workflow.expectation": "simulates from public facts",
-    "workflow.request_outlook": "simulates a request from public facts",
     "workflow.recommendation": "words for what a plan simulated",
     "workflow.request_outlook": "simulates one request from public facts",
     "workflow.metadata": "checks and converts metadata",
