@@ -62,7 +62,8 @@ class NoiseTest:
     epsilon: Fraction
 
     @property
-    def _knows_count(self) -> bool:
+    def knows_count(self) -> bool:
+        """Whether the number of rows is public."""
         return self.design.metadata.n_rows is not None
 
     @property
@@ -74,7 +75,7 @@ class NoiseTest:
             association = 2 * STEPS if rows == 1 else 3 * STEPS * rows
         else:
             association = 3 * STEPS * rows // 2
-        return association + (0 if self._knows_count else STEPS_OF_COUNT * rows)
+        return association + (0 if self.knows_count else STEPS_OF_COUNT * rows)
 
     @property
     def scale(self) -> Fraction:
@@ -93,50 +94,22 @@ class NoiseTest:
             scale=float(self.scale) / STEPS,
             unit="rows by which pairs agree or disagree in order",
             formula=f"{self.sensitivity / STEPS:g}, the most that {change} the largest association"
-            + ("" if self._knows_count else " and a quarter of the number of rows"),
+            + ("" if self.knows_count else " and a quarter of the number of rows"),
             numerics="exact draw on whole steps",
             claim=CLAIM,
         )
         return Part("noise_test", LaplaceEvent(self.epsilon), box)
 
-    def run(self, table: Table, selected: Sequence[str], rng: Source) -> StepRecord:
-        """Return the step, whose value is how often a table without any effect gives as much.
-
-        Parameters
-        ----------
-        table : Table
-            The private table.
-        selected : sequence of str
-            What was released before.
-        rng : Source
-            Where the noise comes from.
-
-        Returns
-        -------
-        StepRecord
-            With a chance in [0, 1].
-
-        Notes
-        -----
-        Claim: ``noise_test.privacy.md``. Cost: one pass over the selected columns; 8 bytes a pair of bins.
-        """
-        counts = self._counts(table, selected)
-        n_rows = int(counts[0].sum())
-        largest = max(abs(kendall_sum(column)) for column in counts)
-        exact = [largest * STEPS // max(n_rows - 1, 1)]
-        exact += [] if self._knows_count else [STEPS_OF_COUNT * n_rows]
-        noisy = discrete_laplace(exact, self.scale, rng)
-        return self.part().record(self._chance(noisy))
-
-    def _counts(self, table: Table, selected: Sequence[str]) -> Integers:
+    def counts(self, table: Table, selected: Sequence[str]) -> Integers:
+        """Return the joint counts of each selected column and the target, shape (k, n_bins, n_bins). Private."""
         n_bins = min(MOST_BINS, 2 ** int(math.log2(MOST_COUNTS / len(selected)) / 2))
         start = np.zeros((len(selected), n_bins, n_bins), dtype=np.int64)
         design = replace(self.design, features=tuple(selected))
         return table.map_reduce(design, partial(joint_counts, n_bins=n_bins), start)
 
-    def _chance(self, noisy: list[int]) -> float:
+    def chance(self, noisy: list[int]) -> float:
         """How often a table without any effect gives as much, from what is released."""
-        if self._knows_count:
+        if self.knows_count:
             n_rows = float(self.design.metadata.n_rows or 1)
         else:  # two standard deviations more: a noisy number of rows may be larger than it looks
             n_rows = max(noisy[1] + 2.0 * math.sqrt(2.0) * float(self.scale), 0.0) / STEPS_OF_COUNT
@@ -165,6 +138,38 @@ class NoiseTest:
         law = (self._deviation(n_rows), float(self.scale) / STEPS)
         tau = 2.0 * _needed(*law, len(self.design.features)) / max(n_rows, 1.0)
         return math.sin(math.pi / 2.0 * tau) if tau <= 1.0 else tau
+
+
+def associations_tested(test: NoiseTest, table: Table, selected: Sequence[str], rng: Source) -> StepRecord:
+    """Return the step, whose value is how often a table without any effect gives as much.
+
+    Parameters
+    ----------
+    test : NoiseTest
+        The public plan.
+    table : Table
+        The private table.
+    selected : sequence of str
+        What was released before.
+    rng : Source
+        Where the noise comes from.
+
+    Returns
+    -------
+    StepRecord
+        With a chance in [0, 1].
+
+    Notes
+    -----
+    Claim: ``noise_test.privacy.md``. Cost: one pass over the selected columns; 8 bytes a pair of bins.
+    """
+    counts = test.counts(table, selected)
+    n_rows = int(counts[0].sum())
+    largest = max(abs(kendall_sum(column)) for column in counts)
+    exact = [largest * STEPS // max(n_rows - 1, 1)]
+    exact += [] if test.knows_count else [STEPS_OF_COUNT * n_rows]
+    noisy = discrete_laplace(exact, test.scale, rng)
+    return test.part().record(test.chance(noisy))
 
 
 def test_asked(

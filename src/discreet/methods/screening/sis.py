@@ -24,7 +24,7 @@ from discreet.methods.base.method import Outcome, Preparation, Progress
 from discreet.methods.base.part import Part
 from discreet.methods.base.request_facts import not_protected
 from discreet.methods.screening.median_split import MOVED, split_scores
-from discreet.methods.screening.noise_test import left_by, test_asked
+from discreet.methods.screening.noise_test import associations_tested, left_by, test_asked
 from discreet.methods.screening.screener import Screening, target_coding
 from discreet.methods.screening.target_bound import Bound
 from discreet.methods.screening.threshold_choice import MAX_FALSE, AboveThreshold, check_number_of_rows
@@ -462,7 +462,7 @@ class PreparedScreening(Preparation):
             scores = np.abs(table.products(design, columns_progress(progress, len(design.features))))
         selected = tuple(design.features[place] for place in self._chosen(scores, noise, rng))
         if self.test is not None:
-            steps = (*estimates, self._screening(noise), self.test.run(table, selected, rng))
+            steps = (*estimates, self._screening(noise), associations_tested(self.test, table, selected, rng))
         return Outcome(selected, noise, steps)
 
     def _chosen(self, scores: Integers, noise: NoiseRecord, rng: Source) -> list[int]:

@@ -23,7 +23,7 @@ from discreet.methods.base.candidates import columns_read, features_of, public_c
 from discreet.methods.base.method import Outcome, Preparation, Progress
 from discreet.methods.base.request_facts import not_protected
 from discreet.methods.base.rows_in_memory import all_rows
-from discreet.methods.screening.noise_test import left_by, test_asked
+from discreet.methods.screening.noise_test import associations_tested, left_by, test_asked
 from discreet.methods.screening.screener import Screening, target_coding
 from discreet.methods.subset_selection.subset_regression import events_of
 from discreet.parameters.screening import MAX_BLOCKS, VotesParameters
@@ -158,7 +158,7 @@ class PreparedVotes(Preparation):
         selected = tuple(self.design.features[place] for place in self.choice.draw(votes, rng))
         if self.test is None:
             return Outcome(selected, self.noise)
-        return Outcome(selected, self.noise, (self._screening, self.test.run(table, selected, rng)))
+        return Outcome(selected, self.noise, (self._screening, associations_tested(self.test, table, selected, rng)))
 
     def _votes(self, cells: Cells, blocks: Votes, progress: Progress | None) -> Votes:
         """How many blocks name each column."""
