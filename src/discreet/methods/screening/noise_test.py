@@ -1,10 +1,12 @@
 """Whether selected columns go with the target more than chance gives: Kendall's sums against the law without effect."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache, partial
+from typing import TypeVar
 
 import numpy as np
 from scipy.special import ndtri
@@ -17,10 +19,14 @@ from discreet.errors import InvalidParameterError
 from discreet.kernels.top_k.kendall_sums import joint_counts, kendall_sum
 from discreet.mechanisms.additive import check_scale, discrete_laplace
 from discreet.mechanisms.rng import Source
+from discreet.methods.base.method import Preparation
 from discreet.methods.base.part import Part
+from discreet.methods.screening.standing_out import could_stand_out
 from discreet.parameters.screening import IndependenceParameters, VotesParameters
 from discreet.release import NoiseRecord, StepRecord
 from discreet.typing import Floats, Integers
+
+Prepared = TypeVar("Prepared", bound=Preparation)
 
 CLAIM = "methods/screening/noise_test.privacy.md"
 
@@ -179,7 +185,7 @@ def test_asked(
     metadata = design.metadata
     if not method.noise_test:
         return None
-    if metadata.layout is not None or design.splits:
+    if not _is_possible(design):
         raise InvalidParameterError(
             "noise_test must have a table of a column a feature, and columns that are not split. Drop it."
         )
@@ -188,6 +194,30 @@ def test_asked(
     if n_rows is None:
         return tests[0]
     return next((test for test in tests if test.correlation_needed(n_rows) <= WANTED), tests[0])
+
+
+def tested_by_default(
+    method: IndependenceParameters | VotesParameters, prepare: Callable[[bool], Prepared], design: ScoreDesign
+) -> Prepared:
+    """Prepare a request with or without the test, as it asks; by default with it where it can tell something.
+
+    That is where a column could stand out of a choice without the test, and where epsilon suffices for both.
+    """
+    if method.noise_test is not None:
+        return prepare(method.noise_test)
+    without = prepare(False)
+    if method.n_features_to_select == "auto" or not _is_possible(design):
+        return without
+    n_rows = design.metadata.n_rows if design.metadata.n_rows is not None else method.n0
+    if could_stand_out(without.noise, without.parameters, len(design.features), n_rows) is False:
+        return without
+    with suppress(InvalidParameterError):  # the parts that were asked for, or the scale of its noise, leave no room
+        return prepare(True)
+    return without
+
+
+def _is_possible(design: ScoreDesign) -> bool:
+    return design.metadata.layout is None and not design.splits
 
 
 def left_by(test: NoiseTest | None, epsilon: Fraction) -> Fraction:
