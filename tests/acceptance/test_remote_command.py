@@ -452,10 +452,12 @@ def test_parts_below_a_ceiling_are_asked_of_a_service(office, monkeypatch):
     done = office.run("ann", *words, "--no-wait")
     assert done.code == 7, done
     asked = done.out.strip()
-    assert office.remote("cora").request(asked).epsilon == pytest.approx(0.5)
+    with office.remote("cora") as remote:
+        assert remote.request(asked).epsilon == pytest.approx(0.5)
     assert office.run("cora", "approve", asked, "--yes").code == 0
     office.answered()
-    assert "Bought in" in office.run("ann", *words, "--out", "parts.json").out
+    told = office.run("ann", *words, "--out", "parts.json").out
+    assert "Bought in" in told, told
     record = dc.Release.read("parts.json").pooled
     assert 0 < record.epsilon_spent <= record.at_most == 0.5
     assert office.run("ann", *words[:-1], "--epsilon", 1).code == 2

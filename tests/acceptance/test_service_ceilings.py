@@ -50,6 +50,7 @@ def test_what_is_not_drawn_goes_back(office):
     office.context.ledger.verify()
     again = office.ask(key="key-00000002", method="moments", parameters=PARTS)
     assert (again["state"], again["is_free"]) == ("released", True)
+    assert Release.from_json(office.call("ann", "GET", f"/requests/{again['id']}/release").text) == release
 
 
 def test_a_worker_that_dies_between_parts_loses_nothing_bought(office, monkeypatch):

@@ -15,7 +15,6 @@ from discreet.data.columns import CategoryColumn as CategoryColumn
 from discreet.data.columns import Column, ColumnName, Features, Long, PublicTwin, how_to_declare
 from discreet.data.columns import NumericColumn as NumericColumn
 from discreet.data.columns import half_width as half_width
-from discreet.data.derived_bounds import implied_bounds
 from discreet.data.expressions import Expression, parsed
 from discreet.data.metadata_card import headline, metadata_card
 from discreet.data.metadata_problems import InvalidMetadataError, did_you_mean, problems
@@ -143,6 +142,10 @@ class Metadata(BaseModel):
 
     @model_validator(mode="after")
     def _derived_fit(self) -> "Metadata":
+        if not self.derived:
+            return self
+        from discreet.data.derived_bounds import implied_bounds  # arithmetic of arrays, which others need not load
+
         bounds = {name: implied_bounds(name, self.columns) for name in self.derived}
         for name, (lower, upper) in bounds.items():
             column = self.columns[name].model_dump(exclude_none=True)
@@ -236,6 +239,10 @@ class Metadata(BaseModel):
             Keys in the schema's order.
         """
         content = self.model_dump(mode="json", by_alias=True, exclude_none=True)
+        if not self.derived:
+            return content
+        from discreet.data.derived_bounds import implied_bounds  # as above
+
         for name in self.derived:
             declared = content["columns"][name]
             for key, end in zip(("lower", "upper"), implied_bounds(name, self.columns, is_partial=True), strict=True):

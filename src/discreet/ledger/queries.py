@@ -106,6 +106,14 @@ def newest_release(connection: Connection, request: str) -> str | None:
     return _newest(connection, releases.c.request == request, entries.c.request == request)
 
 
+def newest_answer(connection: Connection, request: str) -> int | None:
+    """Return the reserve entry that ended with a request's newest release, or None."""
+    query = select(entries.c.reservation).join(releases, entries.c.seq == releases.c.entry)
+    return connection.execute(
+        query.where(releases.c.request == request).order_by(entries.c.seq.desc()).limit(1)
+    ).scalar()
+
+
 def release_of(connection: Connection, entry: int) -> str | None:
     """Return the text of the release that a reservation ended with, checked against its entry, or None."""
     return _newest(connection, entries.c.reservation == entry)

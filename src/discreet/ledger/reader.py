@@ -78,6 +78,11 @@ class Reader:
         with self._store.read() as connection:
             return queries.newest_release(connection, terms.check_request(request))
 
+    def answered(self, request: str) -> int | None:
+        """Return the reserve entry under which a request's newest release is recorded, or None."""
+        with self._store.read() as connection:
+            return queries.newest_answer(connection, terms.check_request(request))
+
     def state(self, entry: int) -> str:
         """Return a reservation's state: "reserved", "touched", "released", "lost" or "cancelled"."""
         with self._store.read() as connection:

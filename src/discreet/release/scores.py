@@ -70,6 +70,7 @@ class ScoreRecord(Record):
     slope_factor: Entry = Field(description="the noise of R meets factor x d + offset")
     slope_offset: Vector
     mismatch: Variance = Field(description="tau: relative error of the curve")
+    curvature: Variance = Field(default=0.0, description="kappa: error of how the curve bends, in any direction")
     law: Literal["gaussian", "spherical_laplace"] = Field(default="gaussian", description="of the noise")
     is_told: bool = Field(default=True, description="False where noise hides so much that nothing is told")
     separation: SeparationRecord = Field(default=SeparationRecord(), description="ends that cannot be told")

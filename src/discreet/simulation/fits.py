@@ -212,6 +212,19 @@ def _true(scenario: Scenario, name: str, terms: Sequence[CoefficientRecord]) -> 
 
 
 def half_range(scenario: Scenario, name: str) -> float:
-    """Half the range of a number; 1 for a category."""
+    """Return half the range of a number; 1 for a category.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        Whose metadata declare the column.
+    name : str
+        Of the column.
+
+    Returns
+    -------
+    float
+        More than 0.
+    """
     column = scenario.metadata.declared(name)
     return 1.0 if isinstance(column, CategoryColumn) else half_width(column)[1]

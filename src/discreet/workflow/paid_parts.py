@@ -108,7 +108,23 @@ def pay_as_you_go(
 
 
 class Buyer:
-    """What is bought so far, what it cost, and what comes next: from public facts and from releases."""
+    """What is bought so far, what it cost, and what comes next: from public facts and from releases.
+
+    Parameters
+    ----------
+    method : NoisyMoments
+        The request without its price.
+    terms : Terms
+        When parts suffice, and the ceiling.
+    metadata : Metadata
+        What is public about the table.
+    target : str
+        The response.
+    candidates : sequence of str, optional
+        Columns that may be selected; default all but the target.
+    earlier : sequence of Release
+        Parts that were bought before.
+    """
 
     def __init__(
         self,
@@ -141,7 +157,15 @@ class Buyer:
         return part if terms.holds([*self.costs, self._cost(part)]) else None
 
     def add(self, part: NoisyMoments, release: Release) -> None:
-        """Keep a part that was bought, at the price of its request: that of its record is a hair more."""
+        """Keep a part that was bought, at the price of its request: that of its record is a hair more.
+
+        Parameters
+        ----------
+        part : NoisyMoments
+            The request.
+        release : Release
+            What it told.
+        """
         self.costs.append(self._cost(part))
         self.bought.append(release)
         self.known.append(certainty_of(self.bought, self._terms))
@@ -160,7 +184,24 @@ class Buyer:
 
 
 def check_parts(method: NoisyMoments, metadata: Metadata, target: str, candidates: Sequence[str] | None) -> None:
-    """Refuse what cannot be bought in parts, before anything is charged."""
+    """Refuse what cannot be bought in parts, before anything is charged.
+
+    Parameters
+    ----------
+    method : NoisyMoments
+        The request.
+    metadata : Metadata
+        What is public about the table.
+    target : str
+        The response.
+    candidates : sequence of str, optional
+        Columns that may be selected; default all but the target.
+
+    Raises
+    ------
+    InvalidParameterError
+        Where bounds of columns are private, or moments of columns are declared.
+    """
     design = method.sums(metadata, target, candidates).design
     if method.design_moments or method.public_moments is not None or sides_of(metadata, design.columns):
         raise InvalidParameterError(
@@ -304,7 +345,20 @@ def _claims(parts: Sequence[Release]) -> tuple[ClaimRecord, ...]:
 
 
 def epsilon_spent(own: Sequence[Cost], terms: Terms) -> float:
-    """Of all parts together: at the ceiling's delta where rho adds up; what an earlier release cost is added."""
+    """Return the epsilon of all parts together: at the ceiling's delta where rho adds up.
+
+    Parameters
+    ----------
+    own : sequence of Cost
+        Of the parts.
+    terms : Terms
+        With what earlier releases cost, which is added.
+
+    Returns
+    -------
+    float
+        In nats.
+    """
     if not terms.is_concentrated or not own:
         return float(terms.before[0] + sum((cost.epsilon for cost in own), Fraction(0)))
     delta = terms.room[1] - sum((cost.failure for cost in own), Fraction(0))

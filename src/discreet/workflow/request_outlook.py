@@ -19,6 +19,10 @@ SIMULATED = (*CHOOSING, *FITTED, "run")
 OWN_S, CURVE_S = 0.7, 1.4
 """Seconds on the clock after which no further table is drawn: for the request itself, and for all."""
 MOST_COLUMNS = 100
+TOO_LONG = (
+    "This request takes too long to simulate while you wait. Press Compare methods, or run `discreet plan` on your "
+    "machine: it needs the metadata alone."
+)
 GUESSED_ROWS = 1000
 """Where neither the metadata nor the request say how many rows there are."""
 
@@ -76,7 +80,8 @@ def outlook(
     """Simulate one request on few tables, from public facts alone; a request that is refused raises.
 
     `epsilons` are further ones at which a selection is simulated. Of a table of more than `most_cells` cells fewer rows
-    are drawn. Cost: at most `n_tables` tables, and one request for each of them and each epsilon.
+    are drawn; of no tables, what follows without a simulation is told. Cost: at most `n_tables` tables, and one request
+    for each of them and each epsilon.
     """
     if method not in SIMULATED:
         return Outlook(refused=f"The accuracy of {method} is not simulated here. The cost and the noise are exact.")
@@ -94,6 +99,8 @@ def outlook(
         return Outlook(
             chance=sentences, refused=f"Up to {MOST_COLUMNS} columns are simulated here, but it has {columns}."
         )
+    if n_tables == 0:
+        return Outlook(total, is_guessed=stated is None, chance=sentences, refused=TOO_LONG)
     figures = _simulated(asked.prepared.candidates, request, metadata, target, drawn, epsilons, supposed, n_tables)
     return Outlook(total, drawn, n_tables, stated is None, chance=sentences, **figures)
 

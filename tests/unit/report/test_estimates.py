@@ -107,8 +107,10 @@ def test_without_intervals_the_declared_range_sets_the_digits(samples, name, est
 def test_intervals_that_say_nothing_are_still_intervals(samples):
     """One interval without ends, or all of them where a variance is known."""
     assert estimates.fit(samples["logistic says nothing"]).has_intervals
-    assert samples["logistic says nothing"].intervals_tell_nothing
+    assert not samples["logistic says nothing"].intervals_tell_nothing  # other slopes have ends
     alone = coefficient("idp", 0.2, 0.01, 99.0, ends=(None, None))
+    nothing = {"fit": regression(alone, family="logistic", has_usual=False)}
+    assert samples["logistic says nothing"].model_copy(update=nothing).intervals_tell_nothing
     assert regression(alone, has_usual=False).has_intervals
 
 

@@ -114,6 +114,22 @@ def test_a_stuck_simulation_is_ended_and_the_next_one_is_answered(monkeypatch):
     assert b'"value"' in quick._forked({"question": QUESTION, "limits": limits | {"cpu_s": 60, "clock_s": 60}})
 
 
+def test_what_takes_too_long_is_told_without_a_simulation(monkeypatch):
+    """The sentences that follow from the noise alone stay."""
+    opened = Outlooks(ResourceLimits(4096, 60))
+    asked = []
+
+    def stuck(question):
+        asked.append(question)
+        return {"error": "time", "text": ""} if len(asked) == 1 else quick.answer(question)
+
+    monkeypatch.setattr(opened, "_asked", stuck)
+    told = opened.outlook("ann", QUESTION, lambda: False)
+    assert (told.rows, told.n_tables) == ((), 0)
+    assert "too long" in told.refused
+    assert "correlation" in told.chance[0]
+
+
 def forever():
     while True:
         pass

@@ -31,6 +31,9 @@ from discreet.typing import Floats
 MISMATCH = 0.1
 """Relative error of how the curve bends away from its slope at the released point."""
 
+CURVATURE = 0.0675
+"""Of counts, `ScoreModel.curvature`: 3 / 4 of the square of a relative error of .3 of how exp bends."""
+
 PRIOR_SD = 5.0
 """Of a coefficient per half range, for the estimate alone: it keeps estimates near what was released where the noise
 hides how far the ridge had pulled them."""
@@ -140,6 +143,7 @@ def _model(minimum: Minimum) -> ScoreModel:
         noise=minimum.noise,
         rest_error=NoiseTerm(minimum.variances, 1.0, np.zeros(len(theta))),
         mismatch=MISMATCH,
+        curvature=CURVATURE if minimum.family.counts else 0.0,
     )
 
 

@@ -5,12 +5,14 @@ point where it was taken, m the curve that says how it bends (`curve`), R what t
 curve's, and d(theta) = theta - t, shortened where it is far,
 
     u(theta) = a - [m(theta) - m(t)] - R d(theta),
-    V(theta) = J + N + Cov(E f) + tau^2 b b',    b = m(theta) - m(t) - m'(t) d(theta),
+    V(theta) = J + N + Cov(E f) + tau^2 b b' + kappa w s^2 H,
+    b = m(theta) - m(t) - m'(t) d(theta),    s = d(theta)'H d(theta) / w,
 
 where N is the noise of a, E that of R, symmetric and of independent entries, f is d plus a constant, and tau b stands
-for what the curve is wrong by. So Q(theta) = u'V^-1 u is about chi-squared with p degrees of freedom at the truth,
-whatever the slope turned out to be; minimized over all coefficients but one it is at most chi-squared with one. The
-values that Q does not reject are the interval (Fieller 1954; Anderson and Rubin 1949).
+for what the curve is wrong by in that direction, kappa for what it is wrong by in any (`curvature`). So Q(theta) =
+u'V^-1 u is about chi-squared with p degrees of freedom at the truth, whatever the slope turned out to be; minimized
+over all coefficients but one it is at most chi-squared with one. The values that Q does not reject are the interval
+(Fieller 1954; Anderson and Rubin 1949).
 """
 
 from dataclasses import dataclass, replace
@@ -107,7 +109,13 @@ class ScoreModel:
         What is not known of R; it meets d(theta), plus its offset.
     mismatch : float
         tau.
+    curvature : float
+        kappa. H is the information, w its first entry: of all rows together.
     """
+
+    # How exp bends moves a score by r = sum w x g, g = e^delta - 1 - delta, delta = x'(theta - t). As a projection is
+    # no longer than what is projected, r r' <= (sum w g^2) H, a matrix inequality: for small ones g is delta^2 / 2,
+    # and sum w delta^4 about 3 w s^2. So kappa = 3 / 4 is all of it, as if at random in every direction.
 
     constant: Floats
     point: Floats
@@ -118,11 +126,14 @@ class ScoreModel:
     noise: Floats
     rest_error: NoiseTerm | None = None
     mismatch: float = 0.0
+    curvature: float = 0.0
 
     def settled(self, theta: Floats) -> "ScoreModel":
         """Return the same score with its covariance at one point: far away a score may look small beside its noise."""
         sampling = self._at(theta[None]).covariance[0]
-        return replace(self, sampling=sampling, noise=np.zeros_like(sampling), rest_error=None, mismatch=0.0)
+        return replace(
+            self, sampling=sampling, noise=np.zeros_like(sampling), rest_error=None, mismatch=0.0, curvature=0.0
+        )
 
     def slope(self, theta: Floats) -> Floats:
         """Return -du/dtheta at one point, made symmetric."""
@@ -152,12 +163,25 @@ class ScoreModel:
             gradient -= np.einsum("mi,mij->mj", self.rest_error.slope_of(at.away, z), at.shortened)
         along = 2.0 * self.mismatch**2 * np.einsum("mi,mi->m", z, at.bend)
         gradient -= along[:, None] * np.einsum("mi,mij->mj", z, at.bending)
+        if self.curvature:
+            squares = self._squares(at.away) * np.einsum("mi,ij,mj->m", z, self.information, z)
+            towards = np.einsum("mi,mij->mj", at.away @ self.information, at.shortened)
+            gradient -= (4.0 * self.curvature * squares)[:, None] * towards
         return np.einsum("mi,mi->m", at.score, z), gradient, np.swapaxes(at.slope, 1, 2) @ solved[:, :, 1:]
 
     @property
     def weight(self) -> float:
         """Of all rows together, for columns of size 1."""
         return max(float(np.trace(self.information)) / len(self.point), 1e-300)
+
+    @property
+    def _total(self) -> float:
+        return max(float(self.information[0, 0]), 1e-9 * self.weight)
+
+    def _squares(self, away: Floats) -> Floats:
+        """The mean square of how far linear predictors move: s."""
+        squares: Floats = np.maximum(np.einsum("mi,ij,mj->m", away, self.information, away), 0.0) / self._total
+        return squares
 
     def _away(self, theta: Floats) -> tuple[Floats, Floats]:
         """d(theta) and its derivative."""
@@ -179,6 +203,9 @@ class ScoreModel:
         bend, bending = moved - away @ slopes[-1], slopes[:-1] - slopes[-1] @ shortened
         covariance = self.sampling + self._noise(away)
         covariance += self.mismatch**2 * bend[:, :, None] * bend[:, None, :]
+        if self.curvature:
+            bent = self.curvature * self._total * self._squares(away) ** 2
+            covariance += bent[:, None, None] * self.information
         place = np.arange(theta.shape[1])
         covariance[:, place, place] += TINY * np.einsum("mii->m", covariance)[:, None] + 1e-200
         score, slope = self.constant - moved - away @ self.rest, slopes[:-1] + self.rest @ shortened

@@ -40,7 +40,18 @@ ENOUGH = 0.04
 
 
 def share_of_look(information: float) -> Fraction:
-    """Return the share of epsilon of a look, from thousands of rows times epsilon."""
+    """Return the share of epsilon of a look.
+
+    Parameters
+    ----------
+    information : float
+        Thousands of rows times epsilon, at least 0.
+
+    Returns
+    -------
+    Fraction
+        In `SHARES`.
+    """
     least, most = SHARES
     return Fraction(round(1000 * min(max(ENOUGH / max(information, 1e-9), least), most)), 1000)
 
@@ -98,7 +109,20 @@ class PublicLook:
         return Part(NAME, CubeEvent(self.epsilon), box)
 
     def ratio(self, table: Table, rng: Source) -> float:
-        """Return the noisy largest difference over the most that it may be: above 1 public moments are not used."""
+        """Return the noisy largest difference over the most that it may be: above 1 public moments are not used.
+
+        Parameters
+        ----------
+        table : Table
+            The private table.
+        rng : Source
+            Where the noise comes from.
+
+        Returns
+        -------
+        float
+            Two decimals. Cost: one pass.
+        """
         p = self.rows.width
         turned, constants = whitening(self.columns)
         work = partial(self.rows.turned, turned=turned, constants=constants)
@@ -139,7 +163,26 @@ class LookedAt(Preparation):
         )
 
     def run(self, table: Table, rng: Source, progress: Progress | None = None) -> Outcome:
-        """Look, and go on with public moments or with bought ones. Claim: ``public_check.privacy.md``."""
+        """Look, and go on with public moments or with bought ones.
+
+        Parameters
+        ----------
+        table : Table
+            Whose metadata both requests were prepared for.
+        rng : Source
+            Where the noise comes from.
+        progress : callable, optional
+            Of the request that is made; its steps are public.
+
+        Returns
+        -------
+        Outcome
+            Of that request, with the look as its first step.
+
+        Notes
+        -----
+        Claim: ``public_check.privacy.md``. Cost: one pass over the columns beside those of the request.
+        """
         ratio = self.look.ratio(table, rng)
         path = self.used if ratio <= 1.0 else self.bought
         outcome = path.run(table, rng, progress)

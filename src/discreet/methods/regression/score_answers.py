@@ -50,6 +50,7 @@ def score_record(fit: Fit, middles: Floats, halves: Floats, offset_middle: float
             slope_factor=error.slope,
             slope_offset=_list(error.offset),
             mismatch=model.mismatch,
+            curvature=model.curvature,
             law="spherical_laplace" if score.is_laplace else "gaussian",
             is_told=score.is_told,
             separation=SeparationRecord(
@@ -90,6 +91,7 @@ def score_fit(record: ScoreRecord, family: str) -> ScoreFit:
         noise=full(record.noise),
         rest_error=error,
         mismatch=record.mismatch,
+        curvature=record.curvature,
     )
     known = record.reliability
     return ScoreFit(

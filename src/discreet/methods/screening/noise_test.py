@@ -181,7 +181,27 @@ def associations_tested(test: NoiseTest, table: Table, selected: Sequence[str], 
 def test_asked(
     method: IndependenceParameters | VotesParameters, design: ScoreDesign, epsilon: Fraction
 ) -> NoiseTest | None:
-    """Return the test of a request, with the share of epsilon that tells enough from chance, from public facts."""
+    """Return the test of a request, with the share of epsilon that tells enough from chance, from public facts.
+
+    Parameters
+    ----------
+    method : IndependenceParameters or VotesParameters
+        Says whether there is a test.
+    design : ScoreDesign
+        The row map.
+    epsilon : Fraction
+        Of the whole request, in nats.
+
+    Returns
+    -------
+    NoiseTest or None
+        None where none is asked for.
+
+    Raises
+    ------
+    InvalidParameterError
+        Where the table has a value a row, or columns are split.
+    """
     metadata = design.metadata
     if not method.noise_test:
         return None
@@ -221,7 +241,25 @@ def _is_possible(design: ScoreDesign) -> bool:
 
 
 def left_by(test: NoiseTest | None, epsilon: Fraction) -> Fraction:
-    """Return what a test leaves of an epsilon, or refuse that it leaves nothing."""
+    """Return what a test leaves of an epsilon.
+
+    Parameters
+    ----------
+    test : NoiseTest or None
+        Of the request.
+    epsilon : Fraction
+        Of what is not yet spoken for, in nats.
+
+    Returns
+    -------
+    Fraction
+        More than 0.
+
+    Raises
+    ------
+    InvalidParameterError
+        Where nothing is left.
+    """
     remaining = epsilon if test is None else epsilon - test.epsilon
     if remaining <= 0:
         raise InvalidParameterError(
@@ -236,6 +274,20 @@ def chance_without_effect(value: float, deviation: float, scale: float, n_column
 
     The associations are supposed to be normal, the noise Laplace; however the columns go together, the largest exceeds
     m in at most n P(|Z| > m / deviation) of tables.
+
+    Parameters
+    ----------
+    value : float
+        The largest association, with its noise.
+    deviation, scale : float
+        Of an association without an effect; of the Laplace noise. In the unit of `value`, more than 0.
+    n_columns : int
+        At least 1.
+
+    Returns
+    -------
+    float
+        In [0, 1].
     """
     tails = (np.arange(DRAWN) + 0.5) / DRAWN
     lead = value + deviation * ndtri(tails / (2.0 * n_columns))

@@ -1,5 +1,7 @@
 """The distance's gradient is its gradient, and intervals end where the distance passes its threshold."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from glm_problems import logistic_cells, with_noise
@@ -35,8 +37,10 @@ def model() -> ScoreModel:
                 return models[-1]
 
 
-def test_gradient_of_the_distance(model):
+@pytest.mark.parametrize("curvature", [0.0, 0.3])
+def test_gradient_of_the_distance(model, curvature):
     """Against central differences, near the point and far from it."""
+    model = replace(model, curvature=curvature)
     rng = np.random.default_rng(5)  # noqa: TID251 - points
     for size in (0.1, 1.0, 5.0):
         theta = model.point + size * rng.normal(size=(6, 4))

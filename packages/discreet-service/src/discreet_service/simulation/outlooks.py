@@ -18,8 +18,8 @@ from discreet_service.simulation import child, quick
 from discreet_service.simulation.run import ONE_THREAD, ResourceLimits
 from discreet_service.simulation.turns import Turns
 
-CPU_S, CLOCK_S = 3, 3
-"""The most that one outlook may take: it draws no further table after 1.4 seconds, and this ends one that is stuck."""
+CPU_S, CLOCK_S = 3, 2.5
+"""The most that one simulation may take: it draws no table after 1.4 seconds, and this ends one that is stuck."""
 MOST_WAITING, MOST_WAITING_EACH = 16, 2
 _START_S = 30.0
 """What waiting for a turn may take: the first one waits until the process has loaded everything."""
@@ -54,7 +54,10 @@ class Outlooks:
         answer = self._answers.get(key)
         if answer is None:
             with self._turns.turn(who, _START_S, is_gone):
-                answer = _value(self._asked(question))
+                answer = self._asked(question)
+                if answer.get("error") == child.TIME:  # then what follows without a simulation
+                    answer = self._asked(question | {"n_tables": 0})
+                answer = _value(answer)
             self._answers[key] = answer
             while len(self._answers) > _MOST_ANSWERS:
                 self._answers.popitem(last=False)
@@ -106,10 +109,7 @@ def _value(answer: dict[str, Any]) -> dict[str, Any]:
         return value
     kind, text = str(answer["error"]), str(answer["text"])
     if kind in (child.TIME, child.MEMORY):
-        raise InvalidParameterError(
-            "This request takes too long to simulate while you wait. Press Compare methods, or run `discreet plan` on "
-            "your machine: it needs the metadata alone."
-        )
+        raise InvalidParameterError("This request takes too much time or memory to simulate. Name fewer columns.")
     cls = getattr(errors, kind, None)
     if isinstance(cls, type) and issubclass(cls, DiscreetError) and cls is not errors.BudgetExceededError:
         raise cls(text)

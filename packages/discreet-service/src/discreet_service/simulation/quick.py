@@ -85,8 +85,15 @@ def _load() -> None:
             "columns": dict.fromkeys(("a", "b", "c", "d"), bounds),
         }
     )
-    for method in ("pcls", "moments", "decorrelated", "linear"):
-        workflow.outlook(metadata, method, {"epsilon": 1.0}, "a", None, n_tables=2)
+    usual = {"epsilon": 1.0}
+    for method, parameters in (
+        ("pcls", usual),
+        ("moments", usual),
+        ("decorrelated", usual),
+        ("linear", usual),
+        ("run", usual | {"delta": 1e-6}),
+    ):
+        workflow.outlook(metadata, method, parameters, "a", None, n_tables=2)
 
 
 def main() -> None:

@@ -145,10 +145,9 @@ def content_sha256(content: dict[str, Any], version: int) -> str:
 
 def stored_answer(context: Context, priced: workflow.PricedRequest) -> dict[str, Any]:
     """Return the columns of a request whose release the ledger stores; empty where it stores none."""
-    stored = context.ledger.stored(priced.digest)
-    if stored is None:
+    entry = context.ledger.answered(priced.digest)
+    if entry is None:
         return {}
-    entry = json.loads(stored)["provenance"]["ledger"]["entry"]
     return {"state": requests.RELEASED, "entry": entry, "is_free": True, "ended": now()}
 
 
