@@ -107,14 +107,38 @@ class NoiseTest:
         return Part("noise_test", LaplaceEvent(self.epsilon), box)
 
     def counts(self, table: Table, selected: Sequence[str]) -> Integers:
-        """Return the joint counts of each selected column and the target, shape (k, n_bins, n_bins). Private."""
+        """Return the joint counts of each selected column and the target.
+
+        Parameters
+        ----------
+        table : Table
+            The private table.
+        selected : sequence of str
+            Columns that an earlier step released.
+
+        Returns
+        -------
+        ndarray of int64, shape (k, n_bins, n_bins)
+            Private. Cost: one pass over these columns.
+        """
         n_bins = min(MOST_BINS, 2 ** int(math.log2(MOST_COUNTS / len(selected)) / 2))
         start = np.zeros((len(selected), n_bins, n_bins), dtype=np.int64)
         design = replace(self.design, features=tuple(selected))
         return table.map_reduce(design, partial(joint_counts, n_bins=n_bins), start)
 
     def chance(self, noisy: list[int]) -> float:
-        """How often a table without any effect gives as much, from what is released."""
+        """Return how often a table without any effect gives as much, from what is released.
+
+        Parameters
+        ----------
+        noisy : list of int
+            The largest association, and the number of rows where that is private, in whole steps.
+
+        Returns
+        -------
+        float
+            In [0, 1], six decimals.
+        """
         if self.knows_count:
             n_rows = float(self.design.metadata.n_rows or 1)
         else:  # two standard deviations more: a noisy number of rows may be larger than it looks
@@ -222,6 +246,20 @@ def tested_by_default(
     """Prepare a request with or without the test, as it asks; by default with it where it can tell something.
 
     That is where a column could stand out of a choice without the test, and where epsilon suffices for both.
+
+    Parameters
+    ----------
+    method : IndependenceParameters or VotesParameters
+        Says whether there is a test.
+    prepare : callable
+        Prepares the request with the test (True) or without it (False).
+    design : ScoreDesign
+        The row map.
+
+    Returns
+    -------
+    Preparation
+        By public facts alone.
     """
     if method.noise_test is not None:
         return prepare(method.noise_test)
