@@ -51,10 +51,10 @@ MostChosen = Annotated[
 NoiseTest = Annotated[
     bool | None,
     Field(
-        description="Whether a tenth to three tenths of epsilon test how often a table without any effect gives "
-        "columns that stand out as far. For a fixed number of columns, alone and not a step of a plan; not where "
-        "columns are split, nor for tables of a value a row. Default yes where that holds and by public facts a column "
-        "could stand out.",
+        description="Whether the selected columns are tested against chance. It takes a tenth to three tenths of "
+        "epsilon and tells how often a table without any effect gives columns that stand out as far. For a fixed "
+        "number of columns, alone and not a step of a plan; not where columns are split, nor for tables of a value a "
+        "row. Default yes where that holds and by public facts a column could stand out.",
     ),
 ]
 ScoreFunction = Callable[[Any, Any], Any]
