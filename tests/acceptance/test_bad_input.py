@@ -223,7 +223,7 @@ def test_bad_field(place, fields, hint):
 @pytest.mark.parametrize(
     ("content", "code", "hint"),
     [
-        (None, 2, "readable, but other.yaml: no such file"),
+        (None, 2, "readable, but other.yaml is not: no such file"),
         (b"\x00\x01\xff\xfe", 2, "must be UTF-8 text"),
         (b"", 3, "must be a mapping"),
         (b"- 1\n", 3, "must be a mapping"),
@@ -788,7 +788,7 @@ def test_out_that_fails_late(place, monkeypatch):
 @pytest.mark.parametrize(
     ("content", "code", "hint"),
     [
-        (None, 2, "readable, but release.json: no such file"),
+        (None, 2, "readable, but release.json is not: no such file"),
         (b"\xff\xfe", 2, "must be UTF-8 text"),
         (b"", 8, "schema discreet/release@1"),
         (b"nonsense", 8, "schema discreet/release@1"),
