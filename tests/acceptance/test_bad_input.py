@@ -710,11 +710,11 @@ def test_relation_types(place, fields, hint):
 @pytest.mark.parametrize(
     ("words", "code", "hint"),
     [
-        ([], 2, "such as: discreet budget grant rand-hie --epsilon 4"),
-        (["clinic"], 2, "--epsilon are needed"),
-        (["--epsilon", 1], 2, "data set and --epsilon are needed"),
-        (["clinic", "--dataset", "other", "--epsilon", 1], 2, "One data set"),
-        (["other", "--metadata", "people.yaml", "--epsilon", 1], 2, "One data set"),
+        ([], 2, "Give both: `discreet budget grant rand-hie --epsilon 4`"),
+        (["clinic"], 2, "name and --epsilon"),
+        (["--epsilon", 1], 2, "data set's name and --epsilon"),
+        (["clinic", "--dataset", "other", "--epsilon", 1], 2, "data set's name"),
+        (["other", "--metadata", "people.yaml", "--epsilon", 1], 2, "data set's name"),
         (["clinic", "--epsilon", "-1"], 2, "lifetime cap must lie between"),
         (["clinic", "--epsilon", "0"], 2, "lifetime cap must lie between"),
         (["clinic", "--epsilon", "1e9"], 2, "lifetime cap must lie between"),

@@ -61,7 +61,7 @@ def needed(chance: ChanceRecord | None) -> str | None:
         above = ": more than there are" if chance.votes_needed > 1.0 else ""
         return f"{rows} column needs the votes of {100.0 * chance.votes_needed:.0f}% of the blocks {often}{above}."
     if chance.correlation_needed is not None:
-        high = ": more than half of the target's variance" if chance.could_stand_out is False else ""
+        high = ": more than half of the target's variance" if chance.correlation_needed**2 > 0.5 else ""
         above = ": more than any has" if chance.correlation_needed > 1.0 else high
         size = number(chance.correlation_needed, 2)
         return f"{rows} column needs a correlation of about {size} with the target {often}{above}."
