@@ -133,7 +133,7 @@ def test_a_noise_test_says_what_chance_gives(place):
     assert release.steps[-1].value == release.chance.chance_by_noise
     assert release.chance.called_noise is False
     assert place.run("budget", "verify", "clear.json", "--ledger", place.ledger).code == 0
-    sentence = "would give columns that stand out as far"
+    sentence = "would still give columns that stand out as far"
     for form in ("text", "html", "markdown"):
         for audience in ("board", "analyst"):
             report = place.run("report", "clear.json", "--format", form, "--audience", audience)
