@@ -107,24 +107,7 @@ ALIKE = 1e-5
 
 
 def check_drawn(ledger: Ledger, dataset: str, parts: Iterable[int], terms: Terms) -> None:
-    """Refuse parts that were not drawn below the ceiling of these terms: what they promise is what was held for them.
-
-    Parameters
-    ----------
-    ledger : Ledger
-        Which recorded the parts.
-    dataset : str
-        Whose rows they are of.
-    parts : iterable of int
-        Their reserve entries.
-    terms : Terms
-        What is said of the ceiling.
-
-    Raises
-    ------
-    VerificationError
-        When one was drawn below another ceiling, or below none.
-    """
+    """Refuse parts that were not drawn below the ceiling of these terms: what is promised is what was held."""
     history = {entry.seq: entry for entry in ledger.history(dataset)}
     room = dict(zip(("epsilon", "delta"), map(float, terms.room), strict=True))
     for seq in parts:
