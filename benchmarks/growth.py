@@ -16,7 +16,7 @@ from benchmarks.timing import interleaved
 from benchmarks.top_k import scores_of
 from discreet.mechanisms.rng import Source
 from discreet.mechanisms.top_k import canonical_lipschitz, one_shot, peeling
-from discreet.report.drawing import STYLES, Key, panel, svg
+from discreet.report.drawing import STYLES, Key, on_paper, panel, svg
 
 COLUMNS = (20, 40, 64, 100, 128)
 FEATURES = (10**3, 10**4, 10**5, 10**6)
@@ -63,13 +63,13 @@ def chart(curves: Curves, sizes: Sequence[int], words: str, description: str) ->
     powers = range(int(np.floor(np.log10(min(times)))), int(np.ceil(np.log10(max(times)))) + 1)
     is_log = sizes[-1] > 1000
     drawing = panel(420, 240, (sizes[0], sizes[-1]), (10.0 ** powers[0], 10.0 ** powers[-1]), log_x=is_log, log_y=True)
-    drawing.x_axis([(size, f"{size:.0e}" if is_log else str(size)) for size in sizes], words)
-    drawing.y_axis([(10.0**power, f"{10.0**power:g}") for power in powers], "seconds")
+    drawing.x_axis([(size, f"{size:,}") for size in sizes], words)
+    drawing.y_axis([(10.0**power, f"{10.0**power:.{max(-power, 0)}f}".lstrip("0") or "0") for power in powers], "seconds")
     for points, (color, dash) in zip(curves.values(), STYLES, strict=False):
         drawing.line([(size, max(taken, 1e-6)) for size, taken in points], color, dash=dash)
     named = zip(curves, STYLES, strict=False)
     drawing.legend_below([Key(name, color, dash=dash) for name, (color, dash) in named])
-    return svg(drawing, description)
+    return on_paper(svg(drawing, description))
 
 
 def main() -> None:

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 import discreet as dc
 from discreet.report import pictures_of
+from discreet.report.drawing import on_paper
 from discreet.workflow.demo import write_demo
 
 FOLDER = Path(__file__).parent / "gallery"
@@ -43,11 +44,6 @@ def survey(folder: Path) -> dict[str, str]:
     fitted, selected = pictures_of(fit), pictures_of(moments.release_)
     drawn = {f"survey-{name}": fitted[name].svg for name in ("coefficients", "odds", "budget")}
     return drawn | {"selection-sizes": selected["sizes"].svg, "plan": on_paper(str(dc.accuracy_chart(expected)))}
-
-
-def on_paper(svg: str) -> str:
-    """Give a picture a white ground, so that it can be read on a dark page."""
-    return svg.replace("><g ", '><rect width="100%" height="100%" fill="#ffffff"/><g ', 1)
 
 
 def screening(folder: Path) -> dict[str, str]:

@@ -255,6 +255,11 @@ def svg(drawing: Panel, description: str) -> str:
     return element([[drawing]], description)
 
 
+def on_paper(picture: str) -> str:
+    """Give a picture that stands alone a white ground, so that it can be read on a dark page."""
+    return picture.replace("><g ", '><rect width="100%" height="100%" fill="#ffffff"/><g ', 1)
+
+
 def _legend(keys: Sequence[Key], x: float, y: float, columns: int) -> list[str]:
     step = _SYMBOL + 34 + max((pixels(visible(key.words)) for key in keys), default=0.0)
     marks = []
