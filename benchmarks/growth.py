@@ -64,7 +64,7 @@ def chart(curves: Curves, sizes: Sequence[int], words: str, description: str) ->
     is_log = sizes[-1] > 1000
     drawing = panel(420, 240, (sizes[0], sizes[-1]), (10.0 ** powers[0], 10.0 ** powers[-1]), log_x=is_log, log_y=True)
     drawing.x_axis([(size, f"{size:,}") for size in sizes], words)
-    drawing.y_axis([(10.0**power, f"{10.0**power:.{max(-power, 0)}f}".lstrip("0") or "0") for power in powers], "seconds")
+    drawing.y_axis([(10.0**power, f"{10.0**power:.{max(-power, 0)}f}".lstrip("0")) for power in powers], "seconds")
     for points, (color, dash) in zip(curves.values(), STYLES, strict=False):
         drawing.line([(size, max(taken, 1e-6)) for size, taken in points], color, dash=dash)
     named = zip(curves, STYLES, strict=False)
