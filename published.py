@@ -15,7 +15,7 @@ import zipfile
 from pathlib import Path
 
 HERE = Path(__file__).parent
-PACKAGES = (HERE, *sorted((HERE / "packages").iterdir()))
+PACKAGES = (HERE, *sorted(file.parent for file in (HERE / "packages").glob("*/pyproject.toml")))
 
 
 def build(folder: Path, kind: str, out: Path) -> Path:

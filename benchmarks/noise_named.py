@@ -36,11 +36,11 @@ METHODS: dict[str, tuple[str, dict[str, Any]]] = {
     "moments": ("moments", {}),
     "moments, delta 1e-6": ("moments", {"delta": 1e-6}),
     "sis, 3 columns": ("sis", {"n_features_to_select": 3}),
-    "sis, 3 columns, tested": ("sis", {"n_features_to_select": 3, "noise_test": True}),
+    "sis, 3 columns, untested": ("sis", {"n_features_to_select": 3, "noise_test": False}),
     "sis, above a threshold": ("sis", {"n_features_to_select": "auto"}),
     "decorrelated": ("decorrelated", {}),
     "two-stage, 3 columns": ("two-stage", {"n_features_to_select": 3}),
-    "two-stage, 3 columns, tested": ("two-stage", {"n_features_to_select": 3, "noise_test": True}),
+    "two-stage, 3 columns, untested": ("two-stage", {"n_features_to_select": 3, "noise_test": False}),
 }
 LINE = "{:28} {:>5} {:>7}  {:>9} {:>9} {:>9} {:>9}  {}"
 

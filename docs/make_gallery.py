@@ -42,7 +42,12 @@ def survey(folder: Path) -> dict[str, str]:
     expected = dc.expected_selection(scenario, [0.1, 0.3, 1.0, 3.0], compared=rivals, n_tables=10, n_draws=2)
     fitted, selected = pictures_of(fit), pictures_of(moments.release_)
     drawn = {f"survey-{name}": fitted[name].svg for name in ("coefficients", "odds", "budget")}
-    return drawn | {"selection-sizes": selected["sizes"].svg, "plan": str(dc.accuracy_chart(expected))}
+    return drawn | {"selection-sizes": selected["sizes"].svg, "plan": on_paper(str(dc.accuracy_chart(expected)))}
+
+
+def on_paper(svg: str) -> str:
+    """Give a picture a white ground, so that it can be read on a dark page."""
+    return svg.replace("><g ", '><rect width="100%" height="100%" fill="#ffffff"/><g ', 1)
 
 
 def screening(folder: Path) -> dict[str, str]:

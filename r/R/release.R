@@ -129,8 +129,8 @@ print.summary.discreet_release <- function(x, digits = max(3L, getOption("digits
 }
 
 chance_words <- function(chance) {
-  often <- if (chance < 1e-6) "Fewer than 1 of 1,000,000" else paste("About", format(signif(1e6 * chance, 2), big.mark = ","), "of 1,000,000")
-  paste(often, "tables without any effect would give as many columns.")
+  often <- if (chance < 1e-6) "Fewer than 1 in 1,000,000" else paste("About", format(signif(1e6 * chance, 2), big.mark = ","), "in 1,000,000")
+  paste(often, "tables in which no column has an effect would give as many columns.")
 }
 
 print_head <- function(release) {
@@ -152,7 +152,7 @@ after_selection <- function(release) {
   how <- release$request$parameters$selective_inference
   if (identical(how, "split")) return("Half of the units selected, the others gave these intervals, which hold after the selection.")
   if (identical(how, "fission") && !is.null(release$moments$fission)) {
-    return("One half of what the moments tell selected, the other gave these intervals, which hold after the selection.")
+    return("One half of the information selected, the other half gave these intervals, which hold after the selection.")
   }
   fitted <- unique(unlist(lapply(release$fit$coefficients, function(one) one$column)))
   is_by_earlier <- !is.null(release$request$chosen$by) && identical(release$request$chosen$dataset, release$provenance$dataset)

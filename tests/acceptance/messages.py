@@ -37,7 +37,7 @@ The exit code tells a script what kind of mistake it was: 2 for the request, 3 f
 data that do not match what was declared, 8 for a record that was changed, 9 for what the policy forbids.
 
 The examples use a table `people.parquet` with the columns `age`, `income`, `site` and `visits`, its metadata
-`people.yaml`, and a ledger that allows epsilon 10. A test runs each of them, and compares.
+`people.yaml`, and a ledger that allows epsilon 10. A test runs each of them and compares the message with this page.
 """
 
 FOOT = """
@@ -112,7 +112,7 @@ MISTAKES: dict[str, tuple[Mistake, ...]] = {
         Mistake("An option lacks its value.", "discreet select --target"),
         Mistake("A number is written in words.", SELECT.replace("--epsilon 1", "--epsilon one")),
         Mistake("The output would replace the data.", f"{SELECT} --out people.parquet"),
-        Mistake("Two outputs have one file.", "discreet metadata new people.parquet --out people.parquet"),
+        Mistake("The skeleton would replace the data.", "discreet metadata new people.parquet --out people.parquet"),
         Mistake("The release to report on does not exist.", "discreet report relase.json"),
         Mistake("The file is not a release.", "discreet report people.yaml"),
     ),
@@ -127,8 +127,8 @@ MISTAKES: dict[str, tuple[Mistake, ...]] = {
         Mistake("A candidate is not declared.", f"{SELECT} --candidates age,height"),
         Mistake("The target is also a candidate.", f"{SELECT} --candidates age,visits"),
         Mistake("A candidate is named twice.", f"{SELECT} --candidates age,age"),
-        Mistake("A forced column is no candidate.", f"{SELECT} --forced height"),
-        Mistake("The model penalty is a word that is unknown.", f"{SELECT} --model-penalty ebic"),
+        Mistake("A forced column is not a candidate.", f"{SELECT} --forced height"),
+        Mistake("The model penalty is an unknown word.", f"{SELECT} --model-penalty ebic"),
         Mistake("The l1 radius is 0.", f"{SELECT} --l1-radius 0"),
         Mistake("The target's bound exceeds its range.", f"{SELECT} --y-bound 1000"),
         Mistake("The data are not named.", SELECT.replace("--data people.parquet ", "")),
@@ -141,7 +141,7 @@ MISTAKES: dict[str, tuple[Mistake, ...]] = {
         Mistake("The metadata file does not exist.", "discreet metadata check peple.yaml"),
         Mistake("The file is empty.", CHECK, text("people.yaml", "")),
         Mistake("The file is not YAML.", CHECK, text("people.yaml", "dataset: clinic\nunit: [person\n")),
-        Mistake("A key stands twice.", CHECK, text("people.yaml", "dataset: clinic\nunit: person\nunit: row\n")),
+        Mistake("A key appears twice.", CHECK, text("people.yaml", "dataset: clinic\nunit: person\nunit: row\n")),
         Mistake("The unit is missing.", CHECK, metadata(lambda value: declared(value, unit=None))),
         Mistake("The relation is misspelled.", CHECK, metadata(lambda value: declared(value, neighboring="replace"))),
         Mistake("The public number of rows is missing.", CHECK, metadata(lambda value: declared(value, n_rows=None))),
@@ -151,13 +151,13 @@ MISTAKES: dict[str, tuple[Mistake, ...]] = {
             metadata(lambda value: declared(value, neighboring="add_or_remove_one")),
         ),
         Mistake(
-            "Several rows a person, and no column tells whose.",
+            "A person may have several rows, and no column identifies the person.",
             CHECK,
             metadata(lambda value: declared(value, rows_per_unit=3)),
         ),
         Mistake("A column has no bounds.", SELECT, column("age", type="integer")),
         Mistake("A category has no levels.", SELECT, column("site", type="category")),
-        Mistake("The bounds are exchanged.", CHECK, column("age", type="integer", lower=110, upper=0, source="code")),
+        Mistake("The bounds are swapped.", CHECK, column("age", type="integer", lower=110, upper=0, source="code")),
         Mistake("A bound is a word.", CHECK, column("age", type="integer", lower="low", upper=110, source="code")),
         Mistake("The type is misspelled.", CHECK, column("age", type="interger", lower=0, upper=110, source="code")),
         Mistake("A key is misspelled.", CHECK, column("age", type="integer", lowr=0, upper=110, source="code")),

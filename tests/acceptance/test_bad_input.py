@@ -223,7 +223,7 @@ def test_bad_field(place, fields, hint):
 @pytest.mark.parametrize(
     ("content", "code", "hint"),
     [
-        (None, 2, "readable, but other.yaml: no such file"),
+        (None, 2, "readable, but other.yaml is not: no such file"),
         (b"\x00\x01\xff\xfe", 2, "must be UTF-8 text"),
         (b"", 3, "must be a mapping"),
         (b"- 1\n", 3, "must be a mapping"),
@@ -710,11 +710,11 @@ def test_relation_types(place, fields, hint):
 @pytest.mark.parametrize(
     ("words", "code", "hint"),
     [
-        ([], 2, "such as: discreet budget grant rand-hie --epsilon 4"),
-        (["clinic"], 2, "--epsilon are needed"),
-        (["--epsilon", 1], 2, "data set and --epsilon are needed"),
-        (["clinic", "--dataset", "other", "--epsilon", 1], 2, "One data set"),
-        (["other", "--metadata", "people.yaml", "--epsilon", 1], 2, "One data set"),
+        ([], 2, "Give both: `discreet budget grant rand-hie --epsilon 4`"),
+        (["clinic"], 2, "name and --epsilon"),
+        (["--epsilon", 1], 2, "data set's name and --epsilon"),
+        (["clinic", "--dataset", "other", "--epsilon", 1], 2, "data set's name"),
+        (["other", "--metadata", "people.yaml", "--epsilon", 1], 2, "data set's name"),
         (["clinic", "--epsilon", "-1"], 2, "lifetime cap must lie between"),
         (["clinic", "--epsilon", "0"], 2, "lifetime cap must lie between"),
         (["clinic", "--epsilon", "1e9"], 2, "lifetime cap must lie between"),
@@ -788,7 +788,7 @@ def test_out_that_fails_late(place, monkeypatch):
 @pytest.mark.parametrize(
     ("content", "code", "hint"),
     [
-        (None, 2, "readable, but release.json: no such file"),
+        (None, 2, "readable, but release.json is not: no such file"),
         (b"\xff\xfe", 2, "must be UTF-8 text"),
         (b"", 8, "schema discreet/release@1"),
         (b"nonsense", 8, "schema discreet/release@1"),

@@ -292,7 +292,7 @@ def test_what_was_computed_from_a_plan_in_parts_verifies(granted):
 
 
 WAYS = {
-    "fission": ("one half of what the moments tell", "one chose the columns, the other gave"),
+    "fission": ("one half of the information", "one chose the columns, the other gave"),
     "split": ("half of the units select", "which the choice did not use"),
     "none": ("all rows", "intervals too narrow"),
 }

@@ -65,9 +65,9 @@ def test_a_screening_without_a_chance_is_called_noise_everywhere(place):
 
 
 def test_a_screening_that_could_tell_says_that_its_names_are_as_many_as_asked(place):
-    """At an epsilon where a column can stand out the names may be right: nothing more can be told of them."""
-    text = told(place.select("--yes", "-k", 1, method="sis", epsilon=8, candidates="age,income"))
-    assert "The number of selected columns is fixed: a table without any effect gives as many." in text
+    """Without the noise test, where a column can stand out the names may be right: nothing more can be told of them."""
+    text = told(place.select("--yes", "--no-noise-test", "-k", 1, method="sis", epsilon=8, candidates="age,income"))
+    assert "The number of selected columns is fixed: a table without any effect would give as many." in text
     assert "With 240 rows, a column needs a correlation of about" in text
 
 
@@ -121,14 +121,28 @@ def test_a_plan_says_what_chance_gives(place):
 
 
 def test_a_noise_test_says_what_chance_gives(place):
-    """Before the charge what it can tell; in the release the chance, as a step that is charged, and in the headline."""
+    """By default: before the charge what it can tell; then the chance, as a charged step, and in the headline."""
     asked = {"method": "sis", "candidates": "age,income"}
-    shown = told(place.select("--dry-run", "--noise-test", "-k", 1, epsilon=8, **asked))
+    shown = told(place.select("--dry-run", "-k", 1, epsilon=8, **asked))
     assert "The noise test tells a correlation of about" in shown
-    clear = told(place.select("--yes", "--noise-test", "-k", 1, epsilon=8, out="clear.json", **asked))
-    assert "Fewer than 1 of 1,000 tables without any effect would give columns that stand out as far." in clear
+    clear = told(place.select("--yes", "-k", 1, epsilon=8, out="clear.json", **asked))
+    assert "fewer than 1 in 1,000 tables would still give columns that stand out as far." in clear
     release = Release.read("clear.json")
+    assert release.request["parameters"]["noise_test"] is True
     assert release.steps[-1].name == "noise_test"
     assert release.steps[-1].value == release.chance.chance_by_noise
     assert release.chance.called_noise is False
     assert place.run("budget", "verify", "clear.json", "--ledger", place.ledger).code == 0
+    sentence = "would still give columns that stand out as far"
+    for form in ("text", "html", "markdown"):
+        for audience in ("board", "analyst"):
+            report = place.run("report", "clear.json", "--format", form, "--audience", audience)
+            assert sentence in told(report), form
+
+
+def test_a_noise_test_that_cannot_be_is_refused(place):
+    """Stated, where a number is chosen: before anything is spent."""
+    done = place.select("--yes", "--noise-test", "-k", "auto", method="sis", epsilon=8, candidates="age,income")
+    assert done.code != 0
+    assert "noise_test must come with a fixed number of columns" in done.err
+    assert place.spent() == 0

@@ -18,8 +18,8 @@ from discreet.ledger import Ledger
 from discreet.methods.moments.moments_selection import NoisyMoments
 from discreet.release import Release
 from discreet.workflow.paid_ceiling import Ceiling
-from discreet.workflow.paid_parts import parts_of, pay_as_you_go
-from discreet.workflow.paid_terms import terms_for
+from discreet.workflow.paid_parts import parts_of, pay_as_you_go, pool
+from discreet.workflow.paid_terms import Terms, terms_for
 from tests.effort import either
 
 pytestmark = pytest.mark.processes
@@ -135,6 +135,22 @@ def test_a_pooled_release_goes_on_below_its_ceiling(toy):
         Release.read(path).model_copy(update={"selected": ("b",)}).save(path)
         with pytest.raises(dc.errors.VerificationError, match="pooled release"):
             dc.workflow.verify(book, [path])
+
+
+@pytest.mark.parametrize("accounting", ["zcdp", "basic"])
+def test_parts_are_not_restated_below_another_ceiling(toy, accounting):
+    """A file that states as its ceiling what was spent, or one to go on with, is told from the ledger's ceiling."""
+    granted(toy, accounting)
+    table, method = opened(toy)
+    with Ledger(toy / "ledger.sqlite") as book:
+        release = pay_as_you_go(method, terms_for(method, "toy", book, 0.51, AT_MOST), table, "y", ledger=book)
+        parts = parts_of(release, book)
+        for at_most in (release.pooled.epsilon_spent + 0.01, 2.0 * AT_MOST):
+            restated = pool(parts, Terms(0.51, at_most, 1e-6, accounting == "zcdp"))
+            with pytest.raises(dc.errors.VerificationError, match="the ceiling that their release states"):
+                dc.workflow.verify(book, [restated.save(toy / "restated.json")])
+            with pytest.raises(dc.errors.VerificationError, match="the ceiling that their release states"):
+                parts_of(restated, book)
 
 
 def test_any_release_of_moments_is_topped_up_and_its_cost_adds_up(toy):

@@ -1,10 +1,13 @@
 """A ceiling that a curator approved: parts are bought in one slot, and what is not drawn goes back."""
 
+import time
+
 import pytest
 
-from discreet.errors import BudgetError
+from discreet import workflow
+from discreet.errors import BudgetError, ComputationFailedError
 from discreet.release import Release
-from discreet_service.worker import job, parts, queue
+from discreet_service.worker import codes, job, parts, queue
 from tests.office import open_office
 
 SLOT_S = 16
@@ -109,3 +112,29 @@ def test_parts_without_an_aim_or_a_ceiling_are_refused(office, parameters):
     body = {"dataset": "toy", "project": "alpha", "method": "moments", "target": "y", "parameters": parameters}
     answer = office.call("ann", "POST", "/requests", json=body, headers={"Idempotency-Key": "key-00000009"})
     assert answer.status_code == 422, answer.text
+
+
+@pytest.mark.parametrize("seconds", [0.0, 4.0])
+def test_a_part_without_a_result_tells_no_more_than_that(office, monkeypatch, seconds):
+    """Whether rows made it fail or late, and by how much, no time of the ledger says: the loss is of the slot's end."""
+    asked = office.ask(method="moments", parameters=PARTS)
+    office.approve(asked)
+    states = []
+
+    def late_or_broken(*_):
+        time.sleep(seconds)  # beyond the first share, or not
+        raise ComputationFailedError
+
+    monkeypatch.setattr(workflow.request, "_computed", late_or_broken)
+    monkeypatch.setattr(queue, "settle", lambda context, *_: states.append(context.ledger.history("toy")[-1].kind))
+    taken = office.work()
+    assert states == ["touch"]
+    monkeypatch.undo()
+    assert not queue._requeue(office.context, taken)
+    queue.settle(office.context, taken, codes.NOT_STARTED)
+    failed = office.read(asked)
+    assert (failed["state"], failed["code"]) == ("failed", codes.NO_RESULT)
+    drawn = [entry for entry in office.context.ledger.history("toy") if entry.state == "lost"]
+    assert len(drawn) == 1
+    assert float(spent(office)) == float(drawn[0].rho or drawn[0].epsilon)
+    office.context.ledger.verify()

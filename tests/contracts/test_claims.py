@@ -16,7 +16,6 @@ import discreet.mechanisms
 import discreet.methods
 from discreet.accounting.neighbors import NeighboringRelation
 from discreet.mechanisms.rng import Source
-from discreet.methods.base.method import Preparation
 from tests.contracts import claims as tool
 from tests.contracts.claims import FIELDS, ROOT, claims, functions, head, may_be_proved, readers, renewed
 from tests.contracts.locks import compared
@@ -46,7 +45,6 @@ NOT_COVERED = {
     "workflow.demo": "makes a public table",
     "workflow.derive": "computes from a release, without rows",
     "workflow.expectation": "simulates from public facts",
-    "workflow.request_outlook": "simulates a request from public facts",
     "workflow.recommendation": "words for what a plan simulated",
     "workflow.request_outlook": "simulates one request from public facts",
     "workflow.metadata": "checks and converts metadata",
@@ -68,14 +66,17 @@ def registered():
             for name, thing in vars(module).items():
                 if getattr(thing, "__module__", None) != info.name or name.startswith("_"):
                     continue
-                if inspect.isfunction(thing) and any(
-                    parameter.annotation in (Source, "Source")
-                    for parameter in inspect.signature(thing).parameters.values()
-                ):
+                if inspect.isfunction(thing) and draws(thing):
                     found.add(f"{info.name}.{name}")
-                if inspect.isclass(thing) and issubclass(thing, Preparation) and not inspect.isabstract(thing):
+                if inspect.isclass(thing) and not inspect.isabstract(thing) and draws(getattr(thing, "run", None)):
                     found.add(f"{info.name}.{name}.run")
     return found
+
+
+def draws(function):
+    """Whether a function takes a Source."""
+    parameters = inspect.signature(function).parameters.values() if inspect.isfunction(function) else ()
+    return any(parameter.annotation in (Source, "Source") for parameter in parameters)
 
 
 def uncovered(covered):

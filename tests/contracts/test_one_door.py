@@ -27,6 +27,7 @@ SEEDED = (
     "discreet_papers/",
     "estimators/face.py",
     "methods/public_records/twins.py",
+    "methods/screening/standing_out.py",
     "methods/screening/threshold_choice.py",
     "workflow/expectation_parts.py",
     "workflow/installation.py",

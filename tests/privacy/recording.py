@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from fractions import Fraction
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -301,17 +302,22 @@ def leaves(event: Event) -> list[Event]:
 
 def done(event: Event, steps: Sequence[dict[str, Any]]) -> Event:
     """The event as it came out: of alternatives the one that the steps of a release are of."""
-    parts = event.events if isinstance(event, ComposedEvent) else ()
-    ways = next((part.events for part in parts if isinstance(part, AlternativeEvent)), ())
-    if not ways:
+    ways = _ways(event)
+    if len(ways) == 1:
         return event
     told = [leaf for step in steps for leaf in _told(step["event"])]
-    whole = [
-        ComposedEvent(tuple(way if isinstance(part, AlternativeEvent) else part for part in parts)) for way in ways
-    ]
-    kept = [each for each in whole if _told(event_record(each)) == told]
+    kept = [way for way in ways if _told(event_record(way)) == told]
     assert kept, "what is done is none of the alternatives"
     return kept[0]
+
+
+def _ways(event: Event) -> list[Event]:
+    """Every event that one with alternatives may come out as, wherever in it these stand."""
+    if isinstance(event, AlternativeEvent):
+        return [way for each in event.events for way in _ways(each)]
+    if isinstance(event, (ComposedEvent, ParallelEvent)):
+        return [type(event)(parts) for parts in product(*map(_ways, event.events))]
+    return [event]
 
 
 def spent(one: Recording, other: Recording, event: Event) -> list[Spent]:

@@ -133,6 +133,8 @@ def plans(inference: str, tuned: dict[str, Any]) -> list[Case]:
         plan("moments, linear", select={"method": "moments"}, fit={"family": "linear"}),
         plan("moments, logistic", "z", delta=1e-5, select={"method": "moments"}, fit={"family": "logistic"}),
         plan("decorrelated, linear", select={"method": "decorrelated"}, fit={"family": "linear"}),
+        plan("decorrelated, either way, linear", select={"method": "decorrelated", "public_moments": PUBLIC},
+             fit={"family": "linear"}, surely=0),
         plan("sis, pcls, linear", candidates=NUMBERS, screen={"n_features_to_select": 2},
              select={"method": "pcls"}, fit={"family": "linear"}),
         plan("votes, poisson", "k", NUMBERS, delta=1e-5, fit={"family": "poisson"},

@@ -26,7 +26,7 @@ def reached(monkeypatch, rows, relation, units=None, **more):
         return kept[-1]
 
     monkeypatch.setattr(noise_test, "discrete_laplace", noiseless)
-    test.run(table, ["x0", "x1"], Source.seeded(0))
+    noise_test.associations_tested(test, table, ["x0", "x1"], Source.seeded(0))
     return np.array(kept[0]), test
 
 

@@ -78,10 +78,10 @@ def test_a_release_names_its_proofs_and_their_readers(monkeypatch):
 READ = ClaimRecord(claim="methods/subset_selection/pcls.privacy.md", status="proved", read_by=("A B", "C D"))
 UNREAD = ClaimRecord(claim="mechanisms/selection.privacy.md", status="contrib", read_by=())
 SENTENCES = {
-    (UNREAD,): "rests on 1 written proof of what the code does. It has not been read against the code by anybody but",
-    (UNREAD, UNREAD): "2 written proofs of what the code does. None of them has been read against the code by anybody",
-    (READ, UNREAD): "1 of them has not been read against the code by anybody but the author.",
-    (READ,): "Each has been read against the code by somebody besides its author.",
+    (UNREAD,): "1 written proof of what the code does. It has not been checked against the code by anybody other",
+    (UNREAD, UNREAD): "2 written proofs of what the code does. None of them has been checked against the code by any",
+    (READ, UNREAD): "1 of them has not been checked against the code by anybody other than the author.",
+    (READ,): "Each has been checked against the code by somebody other than its author.",
 }
 
 
@@ -97,6 +97,6 @@ def test_reports_say_who_has_read_the_proofs(format, records):
     assert "mechanisms/selection.privacy.md" not in board
     for record in records:
         assert record.claim in analyst.replace("\\_", "_")
-        words = f"{record.status}, read by {'nobody but its author' if not record.read_by else 'A B and C D'}"
+        words = f"{record.status}, read by {'nobody other than its author' if not record.read_by else 'A B and C D'}"
         assert words in analyst
     assert "written proof" not in render(make(), format, "board")

@@ -65,7 +65,7 @@ def grant(
         keys, unit, relation = keys | {public.dataset}, unit or public.unit, relation or public.neighboring
     if len(keys) != 1 or not epsilon:
         raise InvalidParameterError(
-            "A cap needs the data set's key and --epsilon. Give both: discreet budget grant rand-hie --epsilon 4"
+            "A cap needs one data set's name and --epsilon. Give both: `discreet budget grant rand-hie --epsilon 4`."
         )
     with workflow.Ledger(ledger, witness=witness, is_restored=True) as book:
         account = book.grant(keys.pop(), epsilon, delta, unit=unit, neighboring=relation, accounting=accounting)

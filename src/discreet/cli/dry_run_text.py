@@ -50,11 +50,13 @@ def show_dry_run(record: Mapping[str, Any], json_: bool, expected: "Sequence[Twi
     if parameters.get("selective_inference") == "split":
         lines.append("  by half      half of the units select, the others are fitted, each half at all of epsilon")
     elif parameters.get("selective_inference") == "fission":
-        lines.append("  in parts     one half of what the moments tell selects, the other is fitted: width x 1.4")
+        lines.append(
+            "  in parts     one half of the information selects, the other is fitted: intervals 1.4 times as wide"
+        )
     elif parameters.get("selective_inference") == "none" and "fit" in parameters:
         lines.append("  all rows     select and are fitted: nothing guarantees the level of the intervals")
     if noise.max_false is not None:
-        lines.append(f"  false column chance {number(noise.max_false)} at most where no column goes with the target")
+        lines.append(f"  false column chance {noise.max_false:.3g} at most if no column is associated with the target")
     if noise.threshold is not None:
         lines.append(f"  threshold    a score of {count(math.ceil(noise.threshold))}; a row adds 1 at most")
     if record["method"] == "sis" and noise.mechanism != "threshold":

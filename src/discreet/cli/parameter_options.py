@@ -18,6 +18,7 @@ SPELLED = {
     "n_features_to_select": ("--n-features", "-k"),
     "fit_intercept": ("--intercept/--no-intercept",),
     "robust": ("--robust/--no-robust",),
+    "noise_test": ("--noise-test/--no-noise-test",),
     "groups": ("--group",),
     "codes": ("--code",),
     "shares": ("--share",),

@@ -66,18 +66,18 @@ def _after_selection(release: "Release") -> list[str]:
     if not release.fit or not release.fit.has_intervals:
         return []
     if reports.is_by_half(release):
-        return ["  half of the units selected, the others gave these intervals, which hold after the selection"]
+        return ["  half of the units selected columns, the others gave these intervals, which hold after the selection"]
     if reports.is_by_fission(release):
         anew = release.provenance.derived_from is not None
         columns = ", ".join(release.selected) or "no column"
-        chosen = [f"  Selected again, by one half of what the moments tell: {columns}"] if anew else []
+        chosen = [f"  Selected again, from one half of the information in the moments: {columns}"] if anew else []
         return [
             *chosen,
-            f"  one half of what the moments tell selected{' again' if anew else ''}, the other gave these intervals, "
+            f"  one half of the information selected{' again' if anew else ''}, the other half gave these intervals, "
             "which hold after the selection",
         ]
     if reports.is_of_selection(release):
-        return ["  the same rows selected: nothing guarantees the level of these intervals"]
+        return ["  the same rows selected the columns: nothing guarantees the level of these intervals"]
     return []
 
 

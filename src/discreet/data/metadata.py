@@ -98,7 +98,7 @@ class Metadata(BaseModel):
     def _relation_fits(self) -> "Metadata":
         if self.neighboring is NeighboringRelation.REPLACE_ONE and self.n_rows is None and self.n_units is None:
             raise ValueError(
-                "n_rows must be given under replace_one: it is public there; or n_units, where a unit may own several"
+                "n_rows must be given under replace_one, where it is public; or n_units, if a unit may own several rows"
             )
         if self.neighboring is NeighboringRelation.ADD_OR_REMOVE_ONE and self.n_rows is not None:
             raise ValueError("n_rows must be absent under add_or_remove_one: it is private there")

@@ -82,7 +82,7 @@ def _problem(detail: Any, keys: Sequence[str]) -> tuple[Problem, str]:
     if kind == "extra_forbidden":
         near = _near(path[-1], _known(detail["loc"], keys))
         of = f" of a column of type {detail['loc'][-2]}" if detail["loc"][-2:-1] and detail["loc"][-2] in TYPES else ""
-        return Problem(path, f"is no known key{of}{_meant(near)}"), near
+        return Problem(path, f"is not a known key{of}{_meant(near)}"), near
     if kind == "union_tag_invalid":
         tag = str(detail["ctx"]["tag"])[:60]
         message = f"must be integer, real or category, but it is {tag!r}{_meant(_near(tag, TYPES))}"

@@ -35,10 +35,11 @@ def parse_text(text: str, name: str = "metadata", subject: str = "Metadata") -> 
         return yaml.load(text, Loader=_StrictLoader)  # noqa: S506 - a SafeLoader that refuses repeated keys
     except (yaml.YAMLError, RecursionError, ValueError, OverflowError) as error:
         mark = getattr(error, "problem_mark", None)
-        place = f" near line {mark.line + 1}" if mark else ""
+        place = f", near line {mark.line + 1}" if mark else ""
         problem = getattr(error, "problem", None) or "it cannot be parsed"
+        wrong = "that line" if mark else "it"
         raise MetadataError(
-            f"{subject} must be YAML or JSON, but {name}{place}: {problem}. Correct {'that line' if mark else 'it'}."
+            f"{subject} must be YAML or JSON, but {name} is not{place}: {problem}. Correct {wrong}."
         ) from None
 
 

@@ -238,6 +238,7 @@ class _Steps:
         """The first step."""
         keys = self._keys(self.plan.screen, "method")
         method = method_of(str((self.plan.screen or {}).get("method", "sis")), epsilon=_at_most(self.first), **keys)
+        method = method.model_copy(update={"noise_test": False})  # of a selection alone
         return method.prepare(self.metadata, self.target, candidates)
 
     def check_columns(self, columns: Sequence[str]) -> None:
@@ -372,7 +373,8 @@ def _parts(epsilon: float, steps: list[dict[str, Any]]) -> list[Fraction]:
 
 
 def _step_parameters(step: dict[str, Any], prepared: Preparation) -> dict[str, Any]:
-    return {"method": step.get("method", "sis"), **prepared.parameters}
+    stated = {key: value for key, value in prepared.parameters.items() if key != "noise_test"}  # no step has one
+    return {"method": step.get("method", "sis"), **stated}
 
 
 class PreparedSteps(Preparation):

@@ -49,12 +49,12 @@ MostChosen = Annotated[
     ),
 ]
 NoiseTest = Annotated[
-    bool,
+    bool | None,
     Field(
-        title="noise test",
-        description="Whether a tenth to three tenths of epsilon test how often a table without any effect gives "
-        "columns that stand out as far. For a fixed number of columns, alone and not a step of a plan; not where "
-        "columns are split, nor for tables of a value a row.",
+        description="Whether the selected columns are tested against chance. It takes a tenth to three tenths of "
+        "epsilon and tells how often a table without any effect gives columns that stand out as far. For a fixed "
+        "number of columns, alone and not a step of a plan; not where columns are split, nor for tables of a value a "
+        "row. Default yes where that holds and by public facts a column could stand out.",
     ),
 ]
 ScoreFunction = Callable[[Any, Any], Any]
@@ -157,7 +157,7 @@ class IndependenceParameters(ScreeningParameters):
     ] = None
     level: Level = None
     codes: Codes = None
-    noise_test: NoiseTest = False
+    noise_test: NoiseTest = None
     shares: Annotated[
         Shares,
         SharesOf(("y_center", "y_bound")),
@@ -265,4 +265,4 @@ class VotesParameters(ScreeningParameters):
     ] = 0.1
     level: Level = None
     codes: Codes = None
-    noise_test: NoiseTest = False
+    noise_test: NoiseTest = None

@@ -31,12 +31,10 @@ def verdict(release: Release) -> str | None:
         names = f"{WORDS[n]} name{'' if n == 1 else 's'}" if n < len(WORDS) else f"these {count(n)} names"
         return f"Nothing stood out: {names} may be due to chance."
     if chance.chance_by_noise is not None and any(step.name == "noise_test" for step in release.steps):
-        share = (
-            f"{frequency(chance.chance_by_noise)} tables without any effect would give columns that stand out as far"
-        )
+        share = _by_noise(chance.chance_by_noise, "columns that stand out as far")
         return f"Nothing stood out: {share}." if chance.called_noise else f"{share[0].upper()}{share[1:]}."
     if chance.called_noise and chance.chance_by_noise is not None:
-        share = f"{frequency(chance.chance_by_noise)} tables without any effect would give as many columns"
+        share = _by_noise(chance.chance_by_noise, "as many columns")
         return f"{'Nothing stood out' if chance.could_stand_out is False else 'Indistinguishable from noise'}: {share}."
     if chance.standing_out:
         far = sorted(chance.standing_out.items(), key=lambda item: -item[1])
@@ -44,8 +42,13 @@ def verdict(release: Release) -> str | None:
         more = f"; {len(far) - MOST_NAMED} more stand out less" if len(far) > MOST_NAMED else ""
         return f"Each stands out by this many standard deviations of the noise: {shown}{more}."
     if chance.chance_by_noise is not None:
-        return f"{frequency(chance.chance_by_noise).capitalize()} tables without any effect would give as many columns."
-    return "The number of selected columns is fixed: a table without any effect gives as many."
+        return f"{_by_noise(chance.chance_by_noise, 'as many columns').capitalize()}."
+    return "The number of selected columns is fixed: a table without any effect would give as many."
+
+
+def _by_noise(chance: float, what: str) -> str:
+    """How often a selection by noise alone gives what was selected."""
+    return f"if no column had an effect, {frequency(chance)} tables would still give {what}"
 
 
 def needed(chance: ChanceRecord | None) -> str | None:
@@ -58,7 +61,7 @@ def needed(chance: ChanceRecord | None) -> str | None:
         above = ": more than there are" if chance.votes_needed > 1.0 else ""
         return f"{rows} column needs the votes of {100.0 * chance.votes_needed:.0f}% of the blocks {often}{above}."
     if chance.correlation_needed is not None:
-        high = ": more than half of the target's variance" if chance.could_stand_out is False else ""
+        high = ": more than half of the target's variance" if chance.correlation_needed**2 > 0.5 else ""
         above = ": more than any has" if chance.correlation_needed > 1.0 else high
         size = number(chance.correlation_needed, 2)
         return f"{rows} column needs a correlation of about {size} with the target {often}{above}."
@@ -80,8 +83,7 @@ def before(chance: ChanceRecord) -> Sequence[str]:
     if chance.could_stand_out is False:
         texts.insert(0, "Nothing can stand out here: whatever is selected may be due to chance.")
     if chance.chance_by_noise is not None:
-        share = frequency(chance.chance_by_noise).capitalize()
-        texts.append(f"{share} tables without any effect would also give a column.")
+        texts.append(f"{_by_noise(chance.chance_by_noise, 'a column').capitalize()}.")
     if chance.test_correlation is not None:
         above = ": more than any has" if chance.test_correlation > 1.0 else ""
         size = number(chance.test_correlation, 2)
@@ -92,5 +94,5 @@ def before(chance: ChanceRecord) -> Sequence[str]:
 def frequency(chance: float) -> str:
     """Return a chance as a natural frequency."""
     if chance < 0.001:
-        return "fewer than 1 of 1,000"
-    return f"about {round(100.0 * chance)} of 100" if chance >= 0.01 else f"about {round(1000.0 * chance)} of 1,000"
+        return "fewer than 1 in 1,000"
+    return f"about {round(100.0 * chance)} in 100" if chance >= 0.01 else f"about {round(1000.0 * chance)} in 1,000"

@@ -143,7 +143,7 @@ def _notes(release: Release) -> list[str]:
     if release.fit is not None and release.fit.has_intervals:
         notes.append("noise: the share of the variance that is noise for privacy. An infinite end is not known.")
     if request_facts.is_by_fission(release):
-        notes.append("One part of what the moments tell selected the columns, the other gave these intervals.")
+        notes.append("One part of the information in the moments selected the columns, the other gave these intervals.")
     if request_facts.is_by_half(release):
         notes.append("Half of the units selected the columns, the others gave these intervals.")
     if request_facts.is_of_selection(release):

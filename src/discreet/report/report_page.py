@@ -134,13 +134,13 @@ class _Report:
         yield Paragraph(f"{say.noise()} {say.lead() if self.full and facts.choice else ''}".strip())
         if facts.steps:
             rows = ((step.purpose, step.noise.drawn, step.noise.scale, step.price, step.value) for step in facts.steps)
-            head = Column("For"), Column("Noise"), *figures("Scale", "Price", "Released")
-            yield table("The steps and their prices", head, rows)
+            head = Column("For"), Column("Noise"), *figures("Scale", "Privacy cost", "Released")
+            yield table("The steps and their privacy costs", head, rows)
             yield Picture("steps", self.tell.steps_title(), self.tell.steps_note(), is_wide=True)
         if facts.steps and self.full:
-            yield from (self._box(f"Noise box: {step.purpose}", step.noise) for step in facts.steps)
+            yield from (self._box(f"Noise: {step.purpose}", step.noise) for step in facts.steps)
         else:
-            yield self._box(f"The noise box{f' of one step, {facts.boxed}' if facts.steps else ''}", facts.noise)
+            yield self._box(f"The noise{f' of one step, {facts.boxed}' if facts.steps else ''}", facts.noise)
         if facts.promise and facts.release.claims:
             yield Paragraph(say.proofs())
             if self.full:
@@ -158,8 +158,8 @@ class _Report:
             (
                 Entry("Mechanism", noise.drawn),
                 Entry(self.say.range(noise), noise.sensitivity),
-                Entry("Its formula", noise.formula, is_code=True),
-                Entry("Inflation, for solver and rounding", noise.inflation),
+                Entry("Formula of the sensitivity", noise.formula, is_code=True),
+                Entry("Inflation, for solver and rounding errors", noise.inflation),
                 Entry("Scale of the noise", self.say.scale(noise)),
                 Entry("Numerics", f"{noise.numerics}{meaning}"),
                 Entry(self.say.claim(), noise.claim, is_code=True),

@@ -57,7 +57,7 @@ def _notes(record: Fit, is_hybrid: bool) -> list[str]:
         return ["no intervals: this method gives none", *note]
     if not record.has_intervals:
         return ["no intervals: the version that made this release gave them only with a delta"]
-    notes = ["privacy: its noise's share of the interval's variance"]
+    notes = ["privacy: the share of the interval's variance that is privacy noise"]
     notes += [f"{word}: {meaning}" for word, meaning in record.one_sided]
     notes += [f"{visible(whole.name)} as a whole: {_verdict(whole.verdict)}" for whole in record.wholes]
     return [*notes, f"*: {NOTHING}, because of the noise"] if record.n_empty else notes

@@ -231,7 +231,8 @@ IN_ORDER = tuple((place + 0.5) * 2.0**-64 for place in range(100))
 
 def _screening(relation: str, epsilon: float, _: int) -> list[Evidence]:
     """`DPSIS` on pair P9: one row takes from one score what it gives the other; scores of one's own too."""
-    first = {"n_features_to_select": 1}
+    first: dict[str, Any] = {"n_features_to_select": 1}
+    untested = first | {"noise_test": False}
     kinds: tuple[dict[str, Any], ...] = (
         {"mechanism": "one_shot"},
         {"mechanism": "one_shot", "y_center": "middle"},
@@ -241,8 +242,8 @@ def _screening(relation: str, epsilon: float, _: int) -> list[Evidence]:
         {"n_features_to_select": "auto", "n0": 20},
         {"n_features_to_select": "auto", "y_center": "middle", "n0": 20},
     )
-    cases = [Case("DPSIS", f"P9: {_words(kind)}", "sis", "sis", P9, first | kind) for kind in kinds]
-    splits = first | {"mechanism": "one_shot", "median_split": True, "y_center": "middle"}
+    cases = [Case("DPSIS", f"P9: {_words(kind)}", "sis", "sis", P9, untested | kind) for kind in kinds]
+    splits = untested | {"mechanism": "one_shot", "median_split": True, "y_center": "middle"}
     cases.append(Case("DPSIS", "rows cross a median", "sis", "sis", HALVES, splits, words=IN_ORDER,
                       rows_per_unit=(1,)))  # fmt: skip
     most = 2.0 if relation == "replace_one" else 1.0
@@ -279,7 +280,7 @@ def _votes(relation: str, epsilon: float, _: int) -> list[Evidence]:
     one_block = ((0.9, 1.0, 1.0), (-0.9, -1.0, -1.0), (0.0, 0.2, 0.2), (0.0, -0.2, -0.2))
     base = [row for row in one_block for _ in range(n_blocks)]
     pairs = _both_ways(base, (0.0, 1.0, 1.0), (1.0, 0.0, 1.0))
-    options = {"n_features_to_select": 1, "n_blocks": n_blocks}
+    options = {"n_features_to_select": 1, "n_blocks": n_blocks, "noise_test": False}
     cases = [
         Case("TwoStage", f"rows turn votes: {mechanism}", "two-stage", "two_stage", pairs,
              options | {"mechanism": mechanism}, words=IN_ORDER)

@@ -16,27 +16,27 @@ from discreet.mechanisms.rng import Source
 from discreet.methods.base.method import Method
 from discreet.methods.moments.fission import parts_of
 from discreet.methods.moments.moment_answers import MomentAnswers
+from discreet.methods.screening.standing_out import (
+    COLUMN_VARIANCE,
+    DRAWS,
+    MOST_CORRELATION,
+    MOST_ENTRIES,
+    SEED,
+    SHARE,
+    TARGET_VARIANCE,
+    correlation_of_screening,
+    quantile,
+    votes_of_screening,
+)
 from discreet.methods.screening.threshold_choice import EXPECTED
 from discreet.release import ChanceRecord, MomentsRecord, NoiseRecord
 from discreet.simulation.draws import normals, uniforms
 from discreet.typing import Floats
 
-SEED = 20_260
-"""Public, so that the same release is told the same."""
-
-SHARE = 0.9
-"""In this share of the draws a column that stands out is chosen."""
-
 LEVEL = 0.05
 """What a table without any effect gives more often than this is called noise."""
 
-MOST_CORRELATION = math.sqrt(0.5)
-"""Where a column needs more to be chosen, so more than half of the target's variance, none can stand out."""
-
-TARGET_VARIANCE, COLUMN_VARIANCE = 1.0 / 9.0, 1.0 / 3.0
-"""Supposed, of half a range squared, as in `scenario.py`: a target within three of its sd, columns spread evenly."""
-
-DRAWS, MOST_ENTRIES, MOST_CELLS, LEAST_TAIL = 4000, 2_000_000, 400_000, 1e-290
+MOST_CELLS, LEAST_TAIL = 400_000, 1e-290
 SCREENINGS = ("canonical_lipschitz", "one_shot", "peeling", "threshold")
 
 
@@ -150,13 +150,6 @@ def largest(law: str, log_count: Floats, rng: Source, n_draws: int) -> Floats:
     return quantile(law, log_f)
 
 
-def quantile(law: str, log_f: Floats) -> Floats:
-    """Return where a standard noise has log F = `log_f`; far out, where log F underflows, both laws are alike."""
-    least = np.minimum(log_f, -1e-300)
-    answer: Floats = -np.log(-least) if law == "gumbel" else -np.log(-np.expm1(least))
-    return answer
-
-
 def size_law(choice: Selection) -> Floats | None:
     """Return the chance of each number of units, where no column has an effect; None where it is not known here."""
     d = len(choice.sizes)
@@ -200,51 +193,14 @@ def _of_screening(choice: Selection) -> float | None:
         needed = choice.noise.threshold + lead + float(ndtri(SHARE)) * math.sqrt(n_rows)
         share = needed / n_rows
         return math.sin(math.pi / 2.0 * share) if share <= 1.0 else share
-    d, k = choice.n_candidates, int(choice.parameters["n_features_to_select"])
-    lead = choice.noise.scale * lead_needed(choice.noise, d, k, choice.parameters.get("gamma"))
-    # A target of two values has no bound among the parameters, or codes: half of the rows are supposed to have each.
-    has_two = choice.parameters.get("codes") or choice.parameters.get("level") or "y_bound" not in choice.parameters
-    target_sd = 1.0 if has_two else math.sqrt(TARGET_VARIANCE)
-    # Of the others the k-th largest correlation by sampling alone, and how far its own may fall below its mean.
-    by_sampling, below = float(ndtri(1.0 - k / (2.0 * d))), float(ndtri(SHARE))
-    # The sign of a normal column goes with the target by sqrt(2 / pi) of what the column does.
-    column_sd = math.sqrt(2.0 / math.pi if choice.parameters.get("median_split") else COLUMN_VARIANCE)
-    by_noise = lead / (math.sqrt(n_rows) * target_sd * column_sd)
-    return (math.hypot(by_noise, by_sampling) + below) / math.sqrt(n_rows)
+    return correlation_of_screening(choice.noise, choice.parameters, choice.n_candidates, n_rows)
 
 
 def votes_needed(choice: Selection) -> float | None:
     """Return which share of the blocks must name a column so that it is chosen in `SHARE` of draws; maybe above 1."""
     if choice.n_blocks is None:
         return None
-    d, k = choice.n_candidates, int(choice.parameters["n_features_to_select"])
-    lead = choice.noise.scale * lead_needed(choice.noise, d, k, choice.parameters.get("gamma"))
-    return lead / choice.n_blocks + k / d  # every block names k columns, by chance alone each equally often
-
-
-def lead_needed(noise: NoiseRecord, d: int, k: int, gamma: float | None) -> float:
-    """Return by how many noise scales k columns must lead d - k alike ones, for `SHARE` of them to be chosen."""
-    rng, n_draws = Source.seeded(SEED), max(min(DRAWS, MOST_ENTRIES // k), 100)
-    if noise.mechanism == "canonical_lipschitz":
-        # gamma b - (1 - gamma) max(a, b) is larger by gamma x lead for the right set than for any other.
-        others = np.array([_log_sets(d, k)])
-        rivals = largest(noise.noise, others, rng, n_draws) - quantile(noise.noise, np.log(uniforms(rng, n_draws, 1)))
-        return float(np.quantile(rivals, SHARE)) / (gamma if gamma else 1.0)
-    own = quantile(noise.noise, np.log(uniforms(rng, n_draws, k)))
-    # The largest noises of the d - k others, in order: log U_(i) = log U_(i + 1) + log(V) / i.
-    order = np.arange(d - k, max(d - 2 * k, 0), -1)
-    others = quantile(noise.noise, np.cumsum(np.log(uniforms(rng, n_draws, len(order))) / order, axis=1))
-    low, high = 0.0, 800.0
-    for _ in range(40):
-        middle = (low + high) / 2.0
-        both = np.concatenate([own + middle, others], axis=1)
-        cut = -np.partition(-both, k - 1, axis=1)[:, k - 1 : k]
-        low, high = (middle, high) if float((own + middle >= cut).mean()) < SHARE else (low, middle)
-    return high
-
-
-def _log_sets(d: int, k: int) -> float:
-    return math.lgamma(d + 1) - math.lgamma(k + 1) - math.lgamma(d - k + 1)
+    return votes_of_screening(choice.noise, choice.parameters, choice.n_candidates)
 
 
 def _of_models(choice: Selection) -> float | None:

@@ -24,11 +24,12 @@ def chance_before(dry_run: DryRun) -> ChanceRecord | None:
     method, parameters = _step(dry_run.method.name, dry_run.prepared.parameters)
     if method not in CHOOSING:
         return None
+    from discreet.methods.screening.standing_out import TARGET_VARIANCE  # as above
     from discreet.simulation import no_effect  # as above
 
     if method == "moments":
         return _before_moments(dry_run)
-    noise = dry_run.prepared.expected_noise(no_effect.TARGET_VARIANCE / 2.0)  # what a column that stands out leaves
+    noise = dry_run.prepared.expected_noise(TARGET_VARIANCE / 2.0)  # what a column that stands out leaves
     bound = getattr(getattr(dry_run.prepared, "design", None), "bound", None) or _bound(parameters, ())
     n_rows = dry_run.metadata.n_rows
     rows = _n_rows(n_rows, (), dry_run)
@@ -141,6 +142,7 @@ def _bound(parameters: Mapping[str, Any], steps: Sequence[StepRecord]) -> float 
 def _before_moments(dry_run: DryRun) -> ChanceRecord | None:
     if dry_run.method.name != "moments":
         return None
+    from discreet.methods.screening.standing_out import MOST_CORRELATION  # as above
     from discreet.simulation import no_effect  # as above
 
     needed = None
@@ -150,6 +152,6 @@ def _before_moments(dry_run: DryRun) -> ChanceRecord | None:
         )
     return ChanceRecord(
         correlation_needed=needed,
-        could_stand_out=None if needed is None else needed <= no_effect.MOST_CORRELATION,
+        could_stand_out=None if needed is None else needed <= MOST_CORRELATION,
         n_rows=_n_rows(dry_run.metadata.n_rows, (), dry_run),
     )

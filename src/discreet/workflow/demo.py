@@ -72,7 +72,7 @@ METADATA = Metadata.from_value(
         "n_rows": 20190,
         "description": (
             "RAND Health Insurance Experiment, in the public domain. A row is one person in one year: most people have "
-            "several rows, and the table has no identifier that would let them be cut. The unit of protection is "
+            "several rows, and the table has no identifier that would let them be limited. The unit of protection is "
             "therefore a person-year; a person with c rows is protected with c times epsilon, c up to 5."
         ),
         "columns": _COLUMNS,

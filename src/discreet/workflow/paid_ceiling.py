@@ -1,6 +1,7 @@
 """The ceiling of parts in the ledger: reserved before the first part, drawn by each, given back at the end."""
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from fractions import Fraction
 from importlib.metadata import version
@@ -9,7 +10,7 @@ from typing import Any
 from discreet.accounting.events import GaussianEvent
 from discreet.accounting.guarantee import Guarantee
 from discreet.data.metadata import Metadata
-from discreet.errors import BudgetError
+from discreet.errors import BudgetError, VerificationError
 from discreet.ledger import Ledger, Reservation
 from discreet.ledger.reservation import Within
 from discreet.release import canonical_sha256
@@ -99,3 +100,23 @@ def question_of(locator: str | None, target: str, candidates: Sequence[str] | No
     """Return public facts of a request that are alike for all of its parts."""
     names = None if candidates is None else sorted(candidates)
     return {"method": "moments", "target": target, "candidates": names, "source": locator}
+
+
+ALIKE = 1e-5
+"""Ceilings that differ by less have parts of the same six digits, which the ledger gives again."""
+
+
+def check_drawn(ledger: Ledger, dataset: str, parts: Iterable[int], terms: Terms) -> None:
+    """Refuse parts that were not drawn below the ceiling of these terms: what is promised is what was held."""
+    history = {entry.seq: entry for entry in ledger.history(dataset)}
+    room = dict(zip(("epsilon", "delta"), map(float, terms.room), strict=True))
+    for seq in parts:
+        # A draw is one transaction: what was held is cancelled, the rest is reserved, and then the part.
+        before, rest = history.get(seq - 2), history.get(seq - 1)
+        is_drawn = before is not None and rest is not None and (before.kind, rest.kind) == ("cancel", "reserve")
+        ceiling = rest.facts.get("ceiling", {}) if is_drawn and rest is not None else {}
+        if not all(math.isclose(ceiling.get(name, -1.0), value, rel_tol=ALIKE) for name, value in room.items()):
+            raise VerificationError(
+                f"Parts must be drawn below the ceiling that their release states, but the one of entry {seq} is not. "
+                "The file was changed: give the one that was written when the parts were bought."
+            )

@@ -34,7 +34,7 @@ from discreet.release import (
 )
 from discreet.workflow.derive import digest
 from discreet.workflow.dry_runs import DryRun, candidates_asked
-from discreet.workflow.paid_ceiling import Ceiling, question_of
+from discreet.workflow.paid_ceiling import Ceiling, check_drawn, question_of
 from discreet.workflow.paid_certainty import Certainty, certainty_of, factor_needed, moments_of, pooled_moments
 from discreet.workflow.paid_terms import Cost, Terms, epsilon_for, read_before, shortened
 from discreet.workflow.request import answer
@@ -395,7 +395,32 @@ def parts_of(release: Release, ledger: Ledger | None) -> tuple[Release, ...]:
     parts = [Release.from_json(text) for text in texts if text is not None]
     if [digest(part) for part in parts] != [part.sha256 for part in release.pooled.parts]:
         raise VerificationError("The parts of a pooled release must be as the ledger recorded them, but these are not.")
+    terms = terms_of(release)
+    if ledger is not None:
+        own = [part.entry for part in release.pooled.parts[terms.n_before :] if part.entry is not None]
+        check_drawn(ledger, release.provenance.dataset, own, terms)
     return tuple(parts)
+
+
+def terms_of(release: Release) -> Terms:
+    """Return the terms that a pooled release, or one that was computed from it, states.
+
+    Parameters
+    ----------
+    release : Release
+        Of pooled moments.
+
+    Returns
+    -------
+    Terms
+        As its file says: `parts_of` compares their ceiling with the ledger.
+    """
+    record, guarantee = release.pooled, release.guarantee
+    if record is None or guarantee is None:
+        raise VerificationError("A pooled release must say what it was pooled from.")
+    concentrated = record.accounting == "zcdp"
+    asked = record.until, record.at_most, guarantee.delta, concentrated, record.of, record.prior
+    return Terms(*asked, before=read_before(record), width=record.width, coefficient=record.coefficient)
 
 
 def _require_recorded(release: Release, ledger: Ledger | None) -> None:
@@ -426,10 +451,4 @@ def pooled_again(release: Release, ledger: Ledger) -> Release:
     Release
         What it should be.
     """
-    record, guarantee = release.pooled, release.guarantee
-    if record is None or guarantee is None:
-        raise VerificationError("A pooled release must say what it was pooled from.")
-    concentrated = record.accounting == "zcdp"
-    asked = record.until, record.at_most, guarantee.delta, concentrated, record.of, record.prior
-    terms = Terms(*asked, before=read_before(record), width=record.width, coefficient=record.coefficient)
-    return pool(parts_of(release, ledger), terms)
+    return pool(parts_of(release, ledger), terms_of(release))

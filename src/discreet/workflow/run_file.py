@@ -99,7 +99,7 @@ def read_run(path: str | Path) -> RunFile:
         first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"]) or "the file"
         raise InvalidParameterError(
-            f"A plan must follow the schema {SCHEMA}, but {place}: {first['msg'].lower()}. "
+            f"A plan must follow the schema {SCHEMA}, but it does not. At {place}: {first['msg'].lower()}. "
             "See the example of `discreet run --help`."
         ) from None
     except MetadataError as error:  # no YAML at all

@@ -182,10 +182,10 @@ def test_what_json_cannot_hold():
     remote._connection = wire.connection()
     for value in (float("nan"), float("inf"), object()):
         with pytest.raises(InvalidParameterError, match="what JSON can"):
-            remote.ask("toy", target="y", project="p", epsilon=value)
+            remote.ask("toy", target="y", project="p", purpose="to learn", epsilon=value)
     assert wire.calls == []
     with pytest.raises(InvalidParameterError, match="list of names"):
-        remote.ask("toy", target="y", project="p", candidates="age", epsilon=1)
+        remote.ask("toy", target="y", project="p", purpose="to learn", candidates="age", epsilon=1)
 
 
 def test_each_request_has_a_key_of_its_own():
@@ -195,7 +195,7 @@ def test_each_request_has_a_key_of_its_own():
     remote._connection = wire.connection()
     for _ in range(20):
         with pytest.raises(Exception, match="must be so"):
-            remote.ask("toy", target="y", project="p", epsilon=1.0)
+            remote.ask("toy", target="y", project="p", purpose="to learn", epsilon=1.0)
     keys = [call.headers["idempotency-key"] for call in wire.calls]
     assert len(set(keys)) == 20
     assert min(map(len, keys)) >= 32

@@ -81,7 +81,7 @@ REFUSED = {
     "constant by its columns": ({"derived": "0 * age"}, "'new': lower must be less than upper"),
     "giant": ({"derived": "age" + " + age" * 100}, "at most 500 characters"),
     "private bounds": ({"derived": "age", "bounds": "private"}, "cannot be private"),
-    "a category": ({"type": "category", "derived": "age"}, "no known key of a column of type category"),
+    "a category": ({"type": "category", "derived": "age"}, "not a known key of a column of type category"),
     "no text": ({"derived": 7}, "must be a text"),
 }
 

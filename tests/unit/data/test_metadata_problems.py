@@ -31,13 +31,13 @@ def test_all_problems_are_told_with_their_lines(tmp_path):
     metadata, findings = check_metadata(file)
     assert metadata is None
     assert [(each.severity, each.line, each.place, each.message) for each in findings] == [
-        ("error", 4, "neigboring", "is no known key. Did you mean neighboring?"),
+        ("error", 4, "neigboring", "is not a known key. Did you mean neighboring?"),
         ("error", 7, "columns.age", "lower must be less than upper, but lower=90 and upper=18."),
         (
             *("error", 8, "columns.sex.type"),
             "must be integer, real or category, but it is 'categorical'. Did you mean category?",
         ),
-        ("error", 12, "columns.bmi.uper", "is no known key of a column of type real. Did you mean upper?"),
+        ("error", 12, "columns.bmi.uper", "is not a known key of a column of type real. Did you mean upper?"),
         ("error", 13, "columns.smoker.upper", "must be a number, but it is 'one'."),
         ("error", 14, "columns.place.type", "must be given: integer, real or category."),
     ]

@@ -147,9 +147,17 @@ def test_every_parameter_has_a_meaning():
 @pytest.mark.parametrize(
     ("name", "parameters", "words"),
     [
-        ("pcls", {"l1_radius": "x"}, "l1_radius must be a number in [1e-100, 1e+100] or private, but l1_radius='x'."),
+        (
+            "pcls",
+            {"l1_radius": "x"},
+            "l1_radius must be a number in [1e-100, 1e+100] or private, but l1_radius='x'. Give one of these.",
+        ),
         ("pcls", {"max_size": -1}, "max_size must be a whole number of at least 0, but max_size=-1."),
-        ("pcls", {"mechanism": "x"}, "mechanism must be permute_and_flip, exponential or laplace, but mechanism='x'."),
+        (
+            "pcls",
+            {"mechanism": "x"},
+            "mechanism must be permute_and_flip, exponential or laplace, but mechanism='x'. Give one of these.",
+        ),
         ("pcls", {"models": ["a"]}, "models must be a list of 1 or more lists of names, but it holds 'a'."),
         ("pcls", {"shares": {"y_bound": 2}}, "shares must lie in [1e-06, 0.999999], but that of y_bound is 2."),
         ("histogram", {"bins": 0}, "bins must be a whole number of at least 1, but bins=0."),

@@ -27,7 +27,14 @@ TOLD = [
             "the heaviest one has 18.2%",
         ],
     ),
-    ("hybrid", ["simulated on the public records alone", "0.0406", "what the private table says about one person"]),
+    (
+        "hybrid",
+        [
+            "simulated on the public records alone",
+            "0.0406",
+            "what anybody can learn from the private table about one person",
+        ],
+    ),
     ("hybrid of few", ["A Huber regression of mdvis", "outlying rows have less weight"]),
     (
         "hybrid quantile",

@@ -20,7 +20,7 @@ def test_it_says_what_a_participant_asks(samples, format):
     place = 0
     for part in (
         "Results about the people in rand-hie",
-        "describe mdvis best?",
+        "best describe mdvis?",
         "lncoins and site",
         "Suppose your data had been replaced by other data",
         "no result is more than 2.72 times as likely",

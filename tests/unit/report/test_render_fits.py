@@ -16,7 +16,7 @@ TOLD = [
     ("tuned", ["limit on the sizes", "epsilon 0.15", "24", "Laplace noise on whole numbers", "over 32 models"]),
     ("tuned", ["over 5 values", "20.312", "epsilon 0.6", "2 of 5 candidate columns were selected for mdvis"]),
     ("pcpl", ["penalized constrained profile likelihood", "epsilon 0.8, delta 1e-06", "412346"]),
-    ("pcpl", ["1e-06 of it is the chance that a bound fails on which the noise depends"]),
+    ("pcpl", ["of this, 1e-06 is the chance that a bound fails on which the noise depends"]),
     ("linear", ["A linear regression of mdvis on lncoins, age and site", "others being equal?", "Estimate"]),
     ("linear", ["-0.081", "-0.115 to -0.048", "31%", "site: fitchburg", "Levels of site are compared with dayton"]),
     (
@@ -27,7 +27,10 @@ TOLD = [
             "mdvis is higher by the estimate",
         ],
     ),
-    ("linear", ["Delta is what the factor does not cover", "by at most 1 in 1,000,000", "epsilon 1 at delta 0.000001"]),
+    (
+        "linear",
+        ["Delta is a small probability that the factor", "by at most 1 in 1,000,000", "epsilon 1 at delta 0.000001"],
+    ),
     ("logistic", ["odds that mdvis is 30 are multiplied by the odds ratio", "0.922", "1.40"]),
     ("poisson", ["the expected mdvis is multiplied by the rate ratio", "0.922"]),
     (
@@ -167,7 +170,7 @@ def test_no_caution_without_a_selection_before_a_fit(samples, name, format):
 def test_a_selection_with_pure_privacy_does_not_speak_of_delta(samples, format):
     """Nothing to explain, no Gaussian noise, and no coefficients."""
     text = said(samples["with ledger"], format)
-    for part in ("Delta is what", "Gaussian", "zero-concentrated", "Estimate", "Steps", "R squared"):
+    for part in ("Delta is a small", "Gaussian", "zero-concentrated", "Estimate", "Steps", "R squared"):
         assert part not in text
 
 

@@ -148,11 +148,11 @@ def test_a_private_release_says_all_it_must(samples, format, audience):
     text = said(samples["with ledger"], format, audience)
     parts = [
         "2 of 5 candidate columns were selected for mdvis: lncoins and site",
-        "taken together, describe mdvis best?",
+        "taken together, best describe mdvis?",
         "penalized constrained least squares",
         "rand-hie",
-        "can change anybody's beliefs only to a limit",
-        "no result is more than 2.72 times as likely",
+        "limits what anybody can learn from the table about one",
+        "No result is more than 2.72 times as likely",
         "that differ only in the row of one person",
         "2.68%",
         "73.2%",
@@ -213,7 +213,7 @@ def test_the_analyst_reads_more(samples, format):
             "five rows",
             ["the rows, at most 5, of one person", "up to 5 rows, and the promise covers them all"],
         ),
-        ("rows", ["The promise protects one row, not one person", "With three it is 3", "95.3%"]),
+        ("rows", ["The promise protects one row, not one person", "With three, epsilon is 3", "95.3%"]),
         ("no id", ["of each row this was not enforced"]),
         ("with delta", ["0.00000225", "0.3 of the 1 allowed", "1.11 times"]),
         (

@@ -84,6 +84,7 @@ def plan_body(**changes):
         ({"parameters": {"epsilon": True}}, "no epsilon"),
         ({"parameters": {"epsilon": 1, "public": "x"}}, "Leave it out"),
         ({"parameters": {"epsilon": 5e-324}}, "epsilon"),
+        ({"parameters": {"epsilon": 10**400}}, "can be computed with"),
         ({"target": "nothing"}, "nothing"),
     ],
 )

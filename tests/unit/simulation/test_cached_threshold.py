@@ -28,11 +28,21 @@ def test_the_threshold_is_that_of_a_release_within_half_a_percent():
         assert 0.999 * exact <= quick.choice.threshold(n_rows, 50.0) <= 1.005 * exact
 
 
-@pytest.mark.parametrize("facts", [{"n_features_to_select": 2}, {"n_features_to_select": "auto", "n_rows": 500}])
+@pytest.mark.parametrize(
+    "facts", [{"n_features_to_select": 2, "noise_test": False}, {"n_features_to_select": "auto", "n_rows": 500}]
+)
 def test_other_screenings_stay_as_they_are(facts):
     """A number of columns has no threshold, and where rows are public it is computed once."""
     own = prepared(**facts)
     assert cached_preparation(own) is own
+
+
+def test_a_noise_test_takes_its_share_and_no_time():
+    """It selects nothing: on simulated tables it is left out, with the choice at what it leaves of epsilon."""
+    own = prepared(500, n_features_to_select=2, noise_test=True)
+    quick = cached_preparation(own)
+    assert (quick.test, quick.choice, quick.event) == (None, own.choice, own.event)
+    assert own.test is not None
 
 
 def test_decorrelated_scores_have_the_threshold_of_a_grid():

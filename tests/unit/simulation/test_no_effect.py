@@ -12,13 +12,13 @@ from discreet.mechanisms.ellipsoid import ellipsoid_noise
 from discreet.mechanisms.rng import Source
 from discreet.mechanisms.top_k import canonical_lipschitz, one_shot, peeling
 from discreet.methods.registry import method_of
+from discreet.methods.screening.standing_out import lead_needed
 from discreet.release import NoiseRecord
 from discreet.simulation.no_effect import (
     LEVEL,
     Selection,
     chance_of_deviation,
     ellipsoid_tail,
-    lead_needed,
     of_selection,
     size_law,
     standing_out,

@@ -131,7 +131,7 @@ def test_what_is_not_remembered():
         pcls(as_published=True, model_penalty=1.0),
         Rival("moments", "moments", {"max_size": 2}),
         Rival("moments", "moments", {"forced": ["x1"]}),
-        Rival("sis", "sis", {"n_features_to_select": 1}),
+        Rival("sis", "sis", {"n_features_to_select": 1, "noise_test": False}),
     ):
         prepared = one.at(1.0).prepare(supposed.draw_metadata, "y", supposed.candidates)
         assert cached_preparation(prepared) is prepared

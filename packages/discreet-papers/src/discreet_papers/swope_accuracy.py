@@ -98,7 +98,7 @@ def screenings(table: Wide, k: int) -> dict[str, Draw]:
     steps = np.rint(table.scores * GRID**2).astype(np.int64)
 
     def ours(epsilon: float, rng: Source) -> Integers:
-        method = IndependenceScreening(epsilon=epsilon, n_features_to_select=k)
+        method = IndependenceScreening(epsilon=epsilon, n_features_to_select=k, noise_test=False)
         top_k = method.top_k(d, exact_epsilon(epsilon), REPLACED * GRID**2, GRID**2, n)
         return np.array(top_k.draw(steps, rng))
 

@@ -21,6 +21,9 @@ Groups = tuple[tuple[int, ...], ...]
 THETA_UNIT = 2.0**-20
 """Coefficients are rounded to multiples of this, so that a linear predictor is an integer below 2^53."""
 
+LARGEST_SUM = 2.0**17
+"""Coefficients whose sizes add up to more are shrunk to it: with cells of 2^15, terms of a predictor add up to 2^52."""
+
 STEPS = 2**12
 """Entries of a table per unit of the linear predictor."""
 
@@ -335,7 +338,8 @@ def score_map(
     r = y - mu(eta) - share (y - line(eta)) and w = mu'(eta) - share line'(eta), with eta = x'theta plus `offset` times
     the offset's cell; the bounds hold both.
     """
-    rounded = np.rint(theta / THETA_UNIT) * THETA_UNIT
+    within = theta * min(1.0, LARGEST_SUM / max(float(np.abs(theta).sum()), 1e-300))
+    rounded = np.rint(within / THETA_UNIT) * THETA_UNIT
     first, last = (int(np.rint(STEPS * np.clip(b, -LARGEST_PREDICTOR, LARGEST_PREDICTOR))) for b in bounds)
     eta = np.arange(first, last + 1) / STEPS
     constant, slope = (line.constant, line.slope) if line is not None else (0.0, 0.0)

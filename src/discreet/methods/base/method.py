@@ -142,7 +142,7 @@ class Method(BaseModel, ABC):
         is_inside = any(isinstance(place, int) for place in errors[0]["loc"])
         held = f"it holds {value}" if is_inside else f"{name}={value}"
         words = allowed(cls.model_fields[name])
-        remedy = " Give one of these." if " or " in words else ""
+        remedy = " Give one of these." if " or " in words and not is_inside else ""
         return f"{name} must be {words}, but {held}.{remedy}"
 
 

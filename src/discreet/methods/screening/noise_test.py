@@ -1,10 +1,12 @@
 """Whether selected columns go with the target more than chance gives: Kendall's sums against the law without effect."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache, partial
+from typing import TypeVar
 
 import numpy as np
 from scipy.special import ndtri
@@ -17,10 +19,14 @@ from discreet.errors import InvalidParameterError
 from discreet.kernels.top_k.kendall_sums import joint_counts, kendall_sum
 from discreet.mechanisms.additive import check_scale, discrete_laplace
 from discreet.mechanisms.rng import Source
+from discreet.methods.base.method import Preparation
 from discreet.methods.base.part import Part
+from discreet.methods.screening.standing_out import could_stand_out
 from discreet.parameters.screening import IndependenceParameters, VotesParameters
 from discreet.release import NoiseRecord, StepRecord
 from discreet.typing import Floats, Integers
+
+Prepared = TypeVar("Prepared", bound=Preparation)
 
 CLAIM = "methods/screening/noise_test.privacy.md"
 
@@ -62,7 +68,8 @@ class NoiseTest:
     epsilon: Fraction
 
     @property
-    def _knows_count(self) -> bool:
+    def knows_count(self) -> bool:
+        """Whether the number of rows is public."""
         return self.design.metadata.n_rows is not None
 
     @property
@@ -74,7 +81,7 @@ class NoiseTest:
             association = 2 * STEPS if rows == 1 else 3 * STEPS * rows
         else:
             association = 3 * STEPS * rows // 2
-        return association + (0 if self._knows_count else STEPS_OF_COUNT * rows)
+        return association + (0 if self.knows_count else STEPS_OF_COUNT * rows)
 
     @property
     def scale(self) -> Fraction:
@@ -93,50 +100,46 @@ class NoiseTest:
             scale=float(self.scale) / STEPS,
             unit="rows by which pairs agree or disagree in order",
             formula=f"{self.sensitivity / STEPS:g}, the most that {change} the largest association"
-            + ("" if self._knows_count else " and a quarter of the number of rows"),
+            + ("" if self.knows_count else " and a quarter of the number of rows"),
             numerics="exact draw on whole steps",
             claim=CLAIM,
         )
         return Part("noise_test", LaplaceEvent(self.epsilon), box)
 
-    def run(self, table: Table, selected: Sequence[str], rng: Source) -> StepRecord:
-        """Return the step, whose value is how often a table without any effect gives as much.
+    def counts(self, table: Table, selected: Sequence[str]) -> Integers:
+        """Return the joint counts of each selected column and the target.
 
         Parameters
         ----------
         table : Table
             The private table.
         selected : sequence of str
-            What was released before.
-        rng : Source
-            Where the noise comes from.
+            Columns that an earlier step released.
 
         Returns
         -------
-        StepRecord
-            With a chance in [0, 1].
-
-        Notes
-        -----
-        Claim: ``noise_test.privacy.md``. Cost: one pass over the selected columns; 8 bytes a pair of bins.
+        ndarray of int64, shape (k, n_bins, n_bins)
+            Private. Cost: one pass over these columns.
         """
-        counts = self._counts(table, selected)
-        n_rows = int(counts[0].sum())
-        largest = max(abs(kendall_sum(column)) for column in counts)
-        exact = [largest * STEPS // max(n_rows - 1, 1)]
-        exact += [] if self._knows_count else [STEPS_OF_COUNT * n_rows]
-        noisy = discrete_laplace(exact, self.scale, rng)
-        return self.part().record(self._chance(noisy))
-
-    def _counts(self, table: Table, selected: Sequence[str]) -> Integers:
         n_bins = min(MOST_BINS, 2 ** int(math.log2(MOST_COUNTS / len(selected)) / 2))
         start = np.zeros((len(selected), n_bins, n_bins), dtype=np.int64)
         design = replace(self.design, features=tuple(selected))
         return table.map_reduce(design, partial(joint_counts, n_bins=n_bins), start)
 
-    def _chance(self, noisy: list[int]) -> float:
-        """How often a table without any effect gives as much, from what is released."""
-        if self._knows_count:
+    def chance(self, noisy: list[int]) -> float:
+        """Return how often a table without any effect gives as much, from what is released.
+
+        Parameters
+        ----------
+        noisy : list of int
+            The largest association, and the number of rows where that is private, in whole steps.
+
+        Returns
+        -------
+        float
+            In [0, 1], six decimals.
+        """
+        if self.knows_count:
             n_rows = float(self.design.metadata.n_rows or 1)
         else:  # two standard deviations more: a noisy number of rows may be larger than it looks
             n_rows = max(noisy[1] + 2.0 * math.sqrt(2.0) * float(self.scale), 0.0) / STEPS_OF_COUNT
@@ -167,6 +170,38 @@ class NoiseTest:
         return math.sin(math.pi / 2.0 * tau) if tau <= 1.0 else tau
 
 
+def associations_tested(test: NoiseTest, table: Table, selected: Sequence[str], rng: Source) -> StepRecord:
+    """Return the step, whose value is how often a table without any effect gives as much.
+
+    Parameters
+    ----------
+    test : NoiseTest
+        The public plan.
+    table : Table
+        The private table.
+    selected : sequence of str
+        What was released before.
+    rng : Source
+        Where the noise comes from.
+
+    Returns
+    -------
+    StepRecord
+        With a chance in [0, 1].
+
+    Notes
+    -----
+    Claim: ``noise_test.privacy.md``. Cost: one pass over the selected columns; 8 bytes a pair of bins.
+    """
+    counts = test.counts(table, selected)
+    n_rows = int(counts[0].sum())
+    largest = max(abs(kendall_sum(column)) for column in counts)
+    exact = [largest * STEPS // max(n_rows - 1, 1)]
+    exact += [] if test.knows_count else [STEPS_OF_COUNT * n_rows]
+    noisy = discrete_laplace(exact, test.scale, rng)
+    return test.part().record(test.chance(noisy))
+
+
 def test_asked(
     method: IndependenceParameters | VotesParameters, design: ScoreDesign, epsilon: Fraction
 ) -> NoiseTest | None:
@@ -194,7 +229,7 @@ def test_asked(
     metadata = design.metadata
     if not method.noise_test:
         return None
-    if metadata.layout is not None or design.splits:
+    if not _is_possible(design):
         raise InvalidParameterError(
             "noise_test must have a table of a column a feature, and columns that are not split. Drop it."
         )
@@ -203,6 +238,44 @@ def test_asked(
     if n_rows is None:
         return tests[0]
     return next((test for test in tests if test.correlation_needed(n_rows) <= WANTED), tests[0])
+
+
+def tested_by_default(
+    method: IndependenceParameters | VotesParameters, prepare: Callable[[bool], Prepared], design: ScoreDesign
+) -> Prepared:
+    """Prepare a request with or without the test, as it asks; by default with it where it can tell something.
+
+    That is where a column could stand out of a choice without the test, and where epsilon suffices for both.
+
+    Parameters
+    ----------
+    method : IndependenceParameters or VotesParameters
+        Says whether there is a test.
+    prepare : callable
+        Prepares the request with the test (True) or without it (False).
+    design : ScoreDesign
+        The row map.
+
+    Returns
+    -------
+    Preparation
+        By public facts alone.
+    """
+    if method.noise_test is not None:
+        return prepare(method.noise_test)
+    without = prepare(False)
+    if method.n_features_to_select == "auto" or not _is_possible(design):
+        return without
+    n_rows = design.metadata.n_rows if design.metadata.n_rows is not None else method.n0
+    if could_stand_out(without.noise, without.parameters, len(design.features), n_rows) is False:
+        return without
+    with suppress(InvalidParameterError):  # the parts that were asked for, or the scale of its noise, leave no room
+        return prepare(True)
+    return without
+
+
+def _is_possible(design: ScoreDesign) -> bool:
+    return design.metadata.layout is None and not design.splits
 
 
 def left_by(test: NoiseTest | None, epsilon: Fraction) -> Fraction:

@@ -24,7 +24,7 @@ from discreet.methods.base.method import Outcome, Preparation, Progress
 from discreet.methods.base.part import Part
 from discreet.methods.base.request_facts import not_protected
 from discreet.methods.screening.median_split import MOVED, split_scores
-from discreet.methods.screening.noise_test import left_by, test_asked
+from discreet.methods.screening.noise_test import associations_tested, left_by, test_asked, tested_by_default
 from discreet.methods.screening.screener import Screening, target_coding
 from discreet.methods.screening.target_bound import Bound
 from discreet.methods.screening.threshold_choice import MAX_FALSE, AboveThreshold, check_number_of_rows
@@ -135,7 +135,11 @@ class IndependenceScreening(IndependenceParameters, Screening):
         center, bound = (value if isinstance(value, float) else None for value in (self.y_center, self.y_bound))
         if center is not None or bound is not None:  # refuses what does not fit
             ScoreDesign.plan(metadata, target, features[:1], center, bound, **coding, splits=self.median_split)
-        return PreparedScreening(self, design, units)
+
+        def prepared(noise_test: bool) -> PreparedScreening:
+            return PreparedScreening(self.model_copy(update={"noise_test": noise_test}), design, units)
+
+        return tested_by_default(self, prepared, design)
 
 
 def _buys_center(method: IndependenceScreening, design: ScoreDesign) -> bool:
@@ -387,9 +391,11 @@ class PreparedScreening(Preparation):
 
     def _parameters(self) -> dict[str, Any]:
         parameters = {**self.method.release_parameters(), **self.choice.parameters}
-        for name in ("forced", "groups", "median_split", "noise_test"):  # what is not asked for is not told
+        for name in ("forced", "groups", "median_split"):  # what is not asked for is not told
             if not parameters[name]:
                 del parameters[name]
+        if self.method.n_features_to_select == "auto":
+            parameters.pop("noise_test", None)  # it is never made
         if self._saturation < 1.0:
             parameters["saturation"] = self._saturation
         if self.whole.codes is not None:
@@ -462,7 +468,7 @@ class PreparedScreening(Preparation):
             scores = np.abs(table.products(design, columns_progress(progress, len(design.features))))
         selected = tuple(design.features[place] for place in self._chosen(scores, noise, rng))
         if self.test is not None:
-            steps = (*estimates, self._screening(noise), self.test.run(table, selected, rng))
+            steps = (*estimates, self._screening(noise), associations_tested(self.test, table, selected, rng))
         return Outcome(selected, noise, steps)
 
     def _chosen(self, scores: Integers, noise: NoiseRecord, rng: Source) -> list[int]:

@@ -23,7 +23,7 @@ from discreet.methods.base.candidates import columns_read, features_of, public_c
 from discreet.methods.base.method import Outcome, Preparation, Progress
 from discreet.methods.base.request_facts import not_protected
 from discreet.methods.base.rows_in_memory import all_rows
-from discreet.methods.screening.noise_test import left_by, test_asked
+from discreet.methods.screening.noise_test import associations_tested, left_by, test_asked, tested_by_default
 from discreet.methods.screening.screener import Screening, target_coding
 from discreet.methods.subset_selection.subset_regression import events_of
 from discreet.parameters.screening import MAX_BLOCKS, VotesParameters
@@ -83,7 +83,11 @@ class TwoStageVotes(VotesParameters, Screening):
         self.check_size(len(features))
         design = ScoreDesign.plan(metadata, target, features, **target_coding(metadata, target, self.level, self.codes))
         n_blocks = self.n_blocks or min(max(round(math.sqrt(n_rows or 1)), 1), MAX_BLOCKS)
-        return PreparedVotes(self, design, n_blocks)
+
+        def prepared(noise_test: bool) -> PreparedVotes:
+            return PreparedVotes(self.model_copy(update={"noise_test": noise_test}), design, n_blocks)
+
+        return tested_by_default(self, prepared, design)
 
 
 class PreparedVotes(Preparation):
@@ -126,8 +130,6 @@ class PreparedVotes(Preparation):
 
     def _parameters(self) -> dict[str, Any]:
         parameters = {**self.method.release_parameters(), **self.choice.parameters, "n_blocks": self.n_blocks}
-        if self.test is None:  # what is not asked for is not told
-            del parameters["noise_test"]
         return parameters | ({} if self.design.codes is None else {"codes": dict(self.design.codes)})
 
     def run(self, table: Table, rng: Source, progress: Progress | None = None) -> Outcome:
@@ -158,7 +160,7 @@ class PreparedVotes(Preparation):
         selected = tuple(self.design.features[place] for place in self.choice.draw(votes, rng))
         if self.test is None:
             return Outcome(selected, self.noise)
-        return Outcome(selected, self.noise, (self._screening, self.test.run(table, selected, rng)))
+        return Outcome(selected, self.noise, (self._screening, associations_tested(self.test, table, selected, rng)))
 
     def _votes(self, cells: Cells, blocks: Votes, progress: Progress | None) -> Votes:
         """How many blocks name each column."""

@@ -1,5 +1,7 @@
 """Sums of residuals and weighted products are what float arithmetic says, and the same however rows come."""
 
+import math
+
 import numpy as np
 import pytest
 from glm_problems import THETA, logistic_cells, natural, poisson_cells
@@ -100,6 +102,17 @@ def test_far_predictors_stay_in_the_tables() -> None:
     x, y = natural(cells, LOGISTIC)
     assert gradient == pytest.approx(x.T @ (y - LOGISTIC.mean(np.clip(x @ theta, -1, 1))), abs=0.1)
     assert len(score_map(LOGISTIC, theta, (-1e9, 1e9)).mean) == 60 * glm.STEPS + 1
+
+
+def test_predictors_of_many_far_coefficients_are_exact() -> None:
+    """Terms that would pass 2^53 before they cancel: rounded there, a row's part would depend on where it stands."""
+    theta = RNG.uniform(700.0, 1000.0, 1200)
+    whole = score_map(LOGISTIC, theta, predictor_bounds(theta)).theta / glm.THETA_UNIT
+    cells = np.where(np.arange(1200) < 600, 1, -1) * RNG.integers(GRID - 9, GRID + 1, (50, 1200))
+    exact = [sum(map(math.prod, zip(row, whole.astype(np.int64).tolist(), strict=True))) for row in cells.tolist()]
+    assert (np.asfortranarray(cells).astype(np.float64) @ whole).tolist() == exact
+    assert np.abs(THETA).sum() < glm.LARGEST_SUM
+    assert score_map(LOGISTIC, THETA, (-1.0, 1.0)).theta == pytest.approx(THETA, abs=glm.THETA_UNIT)
 
 
 def test_residuals_are_clipped() -> None:

@@ -10,6 +10,7 @@ from discreet_service.context import Context
 from discreet_service.schemas import OutlookIn, PlanIn
 from discreet_service.store.requests import Request
 from discreet_service.use_cases import permissions
+from discreet_service.use_cases.priced_requests import computable
 
 FACTORS = (0.25, 0.5, 2.0, 4.0)
 """Of the request's epsilon: where its accuracy is told beside its own."""
@@ -19,7 +20,9 @@ MOST_EPSILON = 1000.0
 def outlook(context: Context, who: Principal, body: OutlookIn) -> workflow.Outlook:
     """Simulate how well a request can be expected to do. Cost: about a second in another process."""
     dataset = permissions.open_dataset(context, who, body.dataset)
-    return context.outlooks.outlook(who.name, _question(dataset.metadata, body), caller_is_gone)
+    with computable():
+        question = _question(dataset.metadata, body)
+    return context.outlooks.outlook(who.name, question, caller_is_gone)
 
 
 def outlook_of(context: Context, who: Principal, request: Request) -> workflow.Outlook:

@@ -41,7 +41,9 @@ class AtShareEnd(AtSlotEnd):
         """Keep the part in the ledger alone."""
 
     def lost(self, connection: Connection) -> None:
-        """Leave it to the worker to end the request."""
+        """Leave it to the worker to record the loss when the slot ends: until then a late part looks like any other."""
+        self._is_late = True
+        super().lost(connection)
 
 
 def buy(context: Context, priced: workflow.PartsRequest, table: Any, request: Request) -> None:
@@ -58,6 +60,11 @@ def buy(context: Context, priced: workflow.PartsRequest, table: Any, request: Re
     if not buyer.bought:
         raise BudgetError("A ceiling must pay for one part at least, but it does not. Ask again with a higher one.")
     _record(context, priced, buyer.pooled(), request)
+
+
+def reference_of(request: Request) -> str:
+    """Return what the ledger's entry of a part calls the request."""
+    return f"{request.id}/part"
 
 
 def _ends(slot_end: str) -> tuple[str, ...]:
@@ -79,7 +86,9 @@ def _part(
     if stored is not None:
         return Release.from_json(stored)
     try:
-        reservation = workflow.reserve(part, context.ledger, project=request.project, ceiling=priced.digest)
+        reservation = workflow.reserve(
+            part, context.ledger, project=request.project, reference=reference_of(request), ceiling=priced.digest
+        )
     except BudgetExceededError:  # an earlier worker died while it drew: that part is charged and told nothing
         return None
     return workflow.fulfil(part, table, reservation, delivery=AtShareEnd(request, end))

@@ -12,6 +12,7 @@ from discreet_service.store.requests import Request
 from discreet_service.store.schema import requests as rows
 from discreet_service.use_cases.requests import charge_of
 from discreet_service.worker import codes
+from discreet_service.worker.parts import reference_of
 
 MOST_ATTEMPTS = 3
 GRACE_S = 20.0
@@ -56,12 +57,15 @@ def settle(context: Context, request: Request, code: str = codes.NOT_STARTED, de
 
     RESERVED: no row was read, so the cost is given back. TOUCHED: it stays charged, and there will be no release: a job
     that still ran could not record one. RELEASED or LOST: the row was changed with it, unless somebody recovered the
-    ledger by hand.
+    ledger by hand. Of parts what was not drawn is given back; once one was drawn, rows were opened.
     """
     with suppress(BudgetError, ConflictError):  # the job took its step meanwhile, or it is settled later
         entry = _reserved_for(context, request.id) if code == codes.CHANGED else _charge_of(context, request)
         state = "none" if entry is None else context.ledger.state(entry)
-        final_code = codes.NO_RESULT if state in ("touched", "lost") else code
+        drawn = {} if code == codes.CHANGED else _parts_drawn(context, request)
+        final_code = codes.NO_RESULT if drawn or state in ("touched", "lost") else code
+        for part in (part for part, part_state in drawn.items() if part_state == "touched"):
+            context.ledger.reservation(part).lose()
         ended = str(request.slot_end) if seconds_until(str(request.slot_end)) > -GRACE_S else now()
 
         def end(connection: Connection) -> None:
@@ -84,6 +88,14 @@ def _reserved_for(context: Context, id_: str) -> int | None:
     return max((entry.seq for entry in entries), default=None)  # of parts the one that holds what is left
 
 
+def _parts_drawn(context: Context, request: Request) -> dict[int, str]:
+    """Return the entries of the parts that were drawn for a request, and their states."""
+    if request.entry is None or context.ledger.state(request.entry) != "cancelled":
+        return {}
+    history, reference = context.ledger.history(request.dataset), reference_of(request)
+    return {entry.seq: str(entry.state) for entry in history if entry.facts.get("reference") == reference}
+
+
 def _charge_of(context: Context, request: Request) -> int | None:
     return None if request.entry is None else charge_of(context, request)
 
@@ -91,7 +103,8 @@ def _charge_of(context: Context, request: Request) -> int | None:
 def recover(context: Context) -> None:
     """Put right what workers that died have left: requests that run after the end of their slots.
 
-    One whose rows were not opened is queued again, a few times: its cost is still reserved, and no noise was drawn.
+    One whose rows were not opened is queued again, a few times: its cost is still reserved, and no noise was drawn but
+    that of parts which are recorded.
     """
     with context.database.read() as connection:
         query = select(rows.c.id).where(rows.c.state == requests.RUNNING, rows.c.slot_end < now(-GRACE_S))
@@ -105,6 +118,8 @@ def _requeue(context: Context, request: Request) -> bool:
     with suppress(BudgetError, ConflictError):  # an entry that is not there; or another worker was quicker
         entry = _charge_of(context, request)
         if entry is None or context.ledger.state(entry) != "reserved" or request.attempts >= MOST_ATTEMPTS:
+            return False
+        if not {"touched", "lost"}.isdisjoint(_parts_drawn(context, request).values()):
             return False
         with context.database.write() as connection:
             slot = request.slot_end
