@@ -22,7 +22,7 @@ from discreet.release import MomentsRecord
 from discreet.workflow.paid_parts import pay_as_you_go
 from discreet.workflow.paid_terms import Terms
 
-EPSILONS = (0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0)
+EPSILONS = (0.125, 0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0)
 DELTA = 1e-6
 CEILINGS = {300: 8.0, 1000: 4.0, 3000: 2.0}
 """By number of rows; some twice what one release needs, which nobody knows beforehand."""

@@ -10,11 +10,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from sqlalchemy import Engine, event
+from typer.testing import CliRunner
 
 import discreet as dc
+from discreet.cli.main import app
 from discreet.ledger import Ledger
 from discreet.methods.moments.moments_selection import NoisyMoments
 from discreet.release import Release
+from discreet.workflow.paid_ceiling import Ceiling
 from discreet.workflow.paid_parts import parts_of, pay_as_you_go, pool
 from discreet.workflow.paid_terms import Terms, terms_for
 from tests.effort import either
@@ -182,3 +185,24 @@ def test_a_ceiling_beyond_the_cap_is_refused_before_anything_is_charged(toy):
         with pytest.raises(dc.errors.BudgetExceededError, match="is left"):
             pay_as_you_go(method, terms_for(method, "toy", book, 0.9, 40.0), table, "y", ledger=book)
         assert book.account("toy").rho_spent == 0
+
+
+def test_history_says_what_to_do_with_a_ceiling_that_nobody_draws_from(toy, monkeypatch):
+    """It names the entry that a dead process left; the same request again gives the rest back, and nothing is named."""
+    granted(toy)
+
+    def die(_):
+        raise KeyboardInterrupt
+
+    table, method = opened(toy)
+    with Ledger(toy / "ledger.sqlite") as book, monkeypatch.context() as dead:
+        dead.setattr(Ceiling, "give_back", lambda self: None)
+        with pytest.raises(KeyboardInterrupt):
+            pay_as_you_go(method, terms_for(method, "toy", book, 0.999, AT_MOST), table, "y", ledger=book, kept=die)
+    shown = ["budget", "history", "--ledger", str(toy / "ledger.sqlite")]
+    with Ledger(toy / "ledger.sqlite") as book:
+        held = [entry.seq for entry in book.history() if entry.state == "reserved"]
+    assert f"Entry {held[0]} holds what parts below a ceiling may still draw" in CliRunner().invoke(app, shown).output
+    assert len(held) == 1
+    ask(toy)
+    assert "may still draw" not in CliRunner().invoke(app, shown).output

@@ -42,7 +42,7 @@ def laplace(cost):
 def cost_of(terms, costs, ratio=0.0):
     """The next part's cost as the filter sets it, or None: the adversary chooses the factor, too."""
     factor = FACTORS[int(10.0 * abs(ratio)) % len(FACTORS)]
-    amount = terms.next_amount(costs, False, factor)
+    amount = terms.next_amount(costs, None, factor)
     if amount is None:
         return None
     if terms.is_concentrated:
@@ -117,7 +117,7 @@ def test_pure_parts_lose_at_most_the_ceiling(stops):
 def test_a_filter_that_forgets_what_was_spent_is_flagged(monkeypatch):
     """Control: each part is the first again, and nothing ends it but luck."""
     plain = Terms.next_amount
-    monkeypatch.setattr(Terms, "next_amount", lambda self, costs, buys, *_: plain(self, (), buys) * 16)
+    monkeypatch.setattr(Terms, "next_amount", lambda self, costs, rows, *_: plain(self, (), rows) * 16)
     monkeypatch.setattr(Terms, "holds", lambda self, costs: True)
     terms = Terms(0.9, EPSILON, DELTA, True)
     here, there = transcripts(terms, gaussian, STOPS["when lucky"], 3)
@@ -127,10 +127,10 @@ def test_a_filter_that_forgets_what_was_spent_is_flagged(monkeypatch):
 
 
 def test_parts_never_cost_more_than_the_ceiling_together():
-    """Whatever is left, level or none, concentrated or not: exact sums; and no two parts have one epsilon."""
-    for concentrated, buys, epsilon in itertools.product((True, False), (True, False), (0.1, 1.0, 7.3)):
+    """Whatever is left, few rows or many, concentrated or not: exact sums; and no two parts have one epsilon."""
+    for concentrated, rows, epsilon in itertools.product((True, False), (None, 300, 10**6), (0.1, 1.0, 7.3)):
         terms, costs = Terms(0.9, epsilon, 1e-6, concentrated), list[Cost]()
-        while (amount := terms.next_amount(costs, buys, Fraction(2))) is not None:
+        while (amount := terms.next_amount(costs, rows, Fraction(2))) is not None:
             spent, delta = terms.budget(amount, costs)
             rho = paid_terms.gaussian_rho(Fraction(spent), Fraction(delta))
             cost = Cost.of(Fraction(spent), Fraction(delta), GaussianEvent(rho, Fraction(0)))

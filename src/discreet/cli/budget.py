@@ -16,6 +16,8 @@ from discreet.cli.budget_text import (
     converts,
     entry_line,
     entry_record,
+    held_line,
+    holds_a_ceiling,
 )
 from discreet.cli.console import as_json, number, result, say
 from discreet.cli.forms import Form, Format, as_csv, form_of
@@ -166,6 +168,9 @@ def history(
         return
     for entry in entries:
         result(entry_line(entry))
+    for entry in entries:
+        if holds_a_ceiling(entry):
+            say(held_line(entry))
 
 
 @app.command()

@@ -60,6 +60,19 @@ def entry_line(entry: "workflow.Entry") -> str:
     return f"{entry.seq:>5}  {entry.time}  {kind:<20} {name:<20} {amount:<16} {entry.hash[:12]}"
 
 
+def holds_a_ceiling(entry: "workflow.Entry") -> bool:
+    """Tell whether an entry holds what parts may still draw."""
+    return entry.state == "reserved" and "ceiling" in entry.facts
+
+
+def held_line(entry: "workflow.Entry") -> str:
+    """What to do where nobody buys the parts any more."""
+    return (
+        f"Entry {entry.seq} holds what parts below a ceiling may still draw. If nobody is buying them, give the same "
+        "command again: it goes on from what was bought, and gives back what it does not draw."
+    )
+
+
 def cap(sums: "workflow.Account | workflow.Allotment") -> str:
     """What may be spent."""
     if sums.accounting != ZCDP:

@@ -16,8 +16,9 @@ from discreet.methods.moments.noisy_sums import pooled
 from discreet.release import MomentsRecord, Release
 from discreet.workflow.paid_terms import INTERVAL_LEVEL, Terms
 
-FACTORS = (Fraction(2), Fraction(4))
-"""How many times as precise noise becomes by the next part: the smallest that is likely to do, else the largest."""
+FACTORS, FEWER_FACTORS = (Fraction(3, 2), Fraction(2)), (Fraction(2), Fraction(4))
+"""How many times as precise noise becomes by the next part: the smallest that is likely to do, else the largest. Fewer
+and larger parts where their epsilons add up, as precision goes with the squares."""
 
 
 class Certainty(NamedTuple):
@@ -68,8 +69,9 @@ def factor_needed(parts: Sequence[Release], terms: Terms) -> Fraction:
     would say if further draws left the sums where they stand.
     """
     moments = pooled_moments(parts)
-    likely = (factor for factor in FACTORS if terms.suffices(_certainty(_sharper(moments, factor), terms)))
-    return next(likely, FACTORS[-1])
+    factors = FACTORS if terms.is_concentrated else FEWER_FACTORS
+    likely = (factor for factor in factors if terms.suffices(_certainty(_sharper(moments, factor), terms)))
+    return next(likely, factors[-1])
 
 
 def _sharper(moments: MomentsRecord, factor: Fraction) -> MomentsRecord:

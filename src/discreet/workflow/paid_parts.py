@@ -146,11 +146,10 @@ class Buyer:
         terms, bought = self._terms, self.bought
         if bought and terms.suffices(self.known[-1]):
             return None
-        metadata, target, _ = self._question
-        at_ceiling = self._method.model_copy(update={"epsilon": terms.at_most})
-        buys_level = not bought and bool(at_ceiling.shares_of_target(metadata, target))
+        metadata = self._question[0]
         precision = self._before + sum((terms.precision_of(cost) for cost in self.costs), Fraction(0))
-        amount = terms.next_amount(self.costs, buys_level, factor_needed(bought, terms) if bought else None, precision)
+        rows = (metadata.n_rows or self._method.n0 or 0) // metadata.rows_per_unit or None
+        amount = terms.next_amount(self.costs, rows, factor_needed(bought, terms) if bought else None, precision)
         if amount is None:
             return None
         part = _part(self._method, terms.budget(amount, self.costs), bought)

@@ -16,13 +16,14 @@ from discreet.methods.answers.posterior import PRIORS
 from discreet.methods.moments.moments_selection import NoisyMoments
 from discreet.release import PooledRecord, Release
 
-FIRST = Fraction(1, 4)
-"""Share of the ceiling's epsilon that the first part has; of rho it is the square, as noise is alike at either."""
+MOST_FIRST, LEAST_FIRST = Fraction(1, 4), Fraction(1, 12)
+"""Shares of the ceiling's epsilon that the first part has; of rho it is the square, as noise is alike at either."""
 
-LEAST_FIRST = Fraction(1, 32)
-"""Share of the ceiling's rho that the first part has at least where it estimates the level of the target, too."""
+FIRST_ROWS = 1_000
+"""Rows times the first part's epsilon, between those shares: with less the level of the target, which all parts keep,
+is told badly, and the chances are little but the prior's."""
 
-MOST_PARTS = 4
+MOST_PARTS = 6
 """Parts that are bought: the last one takes what is left."""
 
 NOT_WORTH_KEEPING = Fraction(1, 4)
@@ -130,14 +131,15 @@ class Terms:
     def next_amount(
         self,
         costs: Sequence["Cost"],
-        buys_level: bool,
+        rows: int | None,
         factor: Fraction | None = None,
         precision: Fraction | None = None,
     ) -> Fraction | None:
         """Return the rho, or the epsilon, of the next part; None where the ceiling is reached.
 
-        The first part's is fixed. Later ones make noise `factor` times as precise, or take what is left; `precision` is
-        that of all parts: the sum of their rho or of their squared epsilons, by default that of `costs`.
+        The first part's goes by the number of rows, or of units, where it is public. Later ones make noise `factor`
+        times as precise, or take what is left; `precision` is that of all parts: the sum of their rho or of their
+        squared epsilons, by default that of `costs`.
         """
         spent = sum((cost.rho if self.is_concentrated else cost.epsilon for cost in costs), Fraction(0))
         left = self.ceiling - spent
@@ -145,14 +147,19 @@ class Terms:
             precision = sum((self.precision_of(cost) for cost in costs), Fraction(0))
         amount = left
         if not precision:
-            least = LEAST_FIRST if buys_level and self.is_concentrated else Fraction(0)
-            amount = max(FIRST**2 if self.is_concentrated else FIRST, least) * self.ceiling
+            share = self._first_share(rows)
+            amount = (share**2 if self.is_concentrated else share) * self.ceiling
         elif factor is not None and len(costs) < MOST_PARTS - 1:
             more = (factor - 1) * precision
             amount = more if self.is_concentrated else Fraction(math.sqrt(more))
         if left - amount < NOT_WORTH_KEEPING * self.ceiling:
             amount = left
         return amount * UNDER if left > self.ceiling / 1000 else None
+
+    def _first_share(self, rows: int | None) -> Fraction:
+        """Of the ceiling's epsilon."""
+        enough = MOST_FIRST if not rows else FIRST_ROWS / (rows * self.room[0])
+        return min(max(enough, LEAST_FIRST), MOST_FIRST)
 
     def precision_of(self, cost: "Cost") -> Fraction:
         """Return what a part adds to the precision of the pooled noise, up to one factor for all parts."""
