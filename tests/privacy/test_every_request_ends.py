@@ -13,6 +13,7 @@ from discreet.data.sources import open_table
 from discreet.errors import InvalidParameterError
 from discreet.mechanisms import subset_search
 from discreet.mechanisms.rng import Source
+from discreet.methods.base.candidates import features_in
 from discreet.methods.registry import method_of
 from discreet.methods.select_then_fit import _Steps
 from discreet.workflow.priced_request import price
@@ -91,9 +92,10 @@ def test_a_hundred_thousand_columns_are_screened(n_rows: int, mechanism: str) ->
     facts = {"dataset": "edge", "unit": "person", "neighboring": "add_or_remove_one"}
     metadata = Metadata.from_value({**facts, "columns": {"y": target}, "features": features})
     table = open_table((scipy.sparse.csr_array(np.ones((n_rows, MANY))), np.ones(n_rows)), metadata)
+    names = features_in(table, "y")
     for epsilon in (1e-9, 1000.0):
         method = method_of("sis", epsilon=epsilon, mechanism=mechanism, n_features_to_select=3)
-        priced = price(method, metadata, "y", name="edge", locator=None, rows_origin=table.rows_origin)
+        priced = price(method, metadata, "y", names, name="edge", locator=None, rows_origin=table.rows_origin)
         priced.prepared.check_table(table, charged=True)
         assert len(set(priced.release(priced.prepared.run(table, Source()), None).selected)) == 3
 

@@ -7,7 +7,7 @@ import numpy as np
 from discreet.typing import Bools, Floats
 
 SHARE = 0.1
-"""Of a combination's length in undetermined directions, from which on nothing is told of it: they are noisy."""
+"""Of a combination's length in undetermined directions, from which on its ends may rest on the prior."""
 
 ROUNDING = 1e-9
 """A combination that changes less along a direction does not change."""
@@ -26,21 +26,29 @@ class OpenWays:
     separating : ndarray of float, shape (m, p)
         Combinations that rise along one have no upper end, and those that fall no lower end.
     undetermined : ndarray of float, shape (k, p)
-        Orthonormal; combinations with a part in their span have no end.
+        Orthonormal; of combinations with a part in their span an end is told that a much weaker prior does not move.
     """
 
     separating: Floats = field(default_factory=_none)
     undetermined: Floats = field(default_factory=_none)
 
     def without_ends(self, rows: Floats) -> tuple[Bools, Bools]:
-        """Return which combinations have no lower, no upper end. Shapes: rows (k, p); returns (k,), (k,)."""
-        lengths = np.maximum(np.linalg.norm(rows, axis=1), 1e-300)
+        """Return which combinations have no lower, no upper end as rows may have one response. Shapes: as `hidden`."""
         no_low, no_high = np.zeros((2, len(rows)), dtype=np.bool_)
         if self.separating.size:
-            along = rows @ self.separating.T
-            no_high |= (along > ROUNDING * lengths[:, None]).any(axis=1)
-            no_low |= (along < -ROUNDING * lengths[:, None]).any(axis=1)
-        if self.undetermined.size:
-            hidden = np.linalg.norm(rows @ self.undetermined.T, axis=1) > SHARE * lengths
-            no_low, no_high = no_low | hidden, no_high | hidden
+            along, small = rows @ self.separating.T, ROUNDING * _lengths(rows)[:, None]
+            no_high |= (along > small).any(axis=1)
+            no_low |= (along < -small).any(axis=1)
         return no_low, no_high
+
+    def hidden(self, rows: Floats) -> Bools:
+        """Return which combinations have a part in an undetermined direction. Shapes: rows (k, p); returns (k,)."""
+        if not self.undetermined.size:
+            return np.zeros(len(rows), dtype=np.bool_)
+        part: Bools = np.linalg.norm(rows @ self.undetermined.T, axis=1) > SHARE * _lengths(rows)
+        return part
+
+
+def _lengths(rows: Floats) -> Floats:
+    lengths: Floats = np.maximum(np.linalg.norm(rows, axis=1), 1e-300)
+    return lengths

@@ -18,6 +18,12 @@ from discreet.kernels.glm.score import ScoreModel, Turned, intervals, minimize
 from discreet.kernels.linear_combinations import ends_of_combinations
 from discreet.typing import Bools, Floats
 
+WEAKER = 10.0
+"""Times the width of the weak prior, and of the box, with which it is told whether an end is theirs."""
+
+MOVED = 0.1
+"""Of an end's distance from the estimate, by which a weaker prior moves it where it rests on the prior."""
+
 MIXTURE = 2_000
 """Scales that stand for the law of a spherical Laplace vector's length."""
 
@@ -127,8 +133,28 @@ class ScoreFit:
         if not self.is_told:
             return np.full(len(rows), -np.inf), np.full(len(rows), np.inf)
         low, high = ends_of_combinations(rows, self._ends_alone(level), lambda some: self._ends(some, level))
-        no_low, no_high = self.ways.without_ends(rows)
+        no_low, no_high = self._without_ends(rows, level, low, high)
         return np.where(no_low, -np.inf, low), np.where(no_high, np.inf, high)
+
+    def _without_ends(self, rows: Floats, level: float, low: Floats, high: Floats) -> tuple[Bools, Bools]:
+        """Return which of these ends are not told: of separated rows, or in a direction without information.
+
+        Without a delta the score is of one point, with all of its noise: in such a direction ends are found again with a
+        prior and a box that are `WEAKER` times as wide, and those that move rest on them. Passes pool scores of several
+        points, whose errors there may add up to an end: none is told.
+        """
+        no_low, no_high = self.ways.without_ends(rows)
+        hidden = self.ways.hidden(rows)
+        if not self.is_laplace:
+            return no_low | hidden, no_high | hidden
+        if hidden.any():
+            wide = replace(self, box=WEAKER * self.box, ways=OpenWays(), _alone={})
+            further = wide.intervals(rows[hidden], level)
+            center = rows[hidden] @ self.coef
+            for no_end, end, far in ((no_low, low, further[0]), (no_high, high, further[1])):
+                with np.errstate(invalid="ignore"):
+                    no_end[hidden] |= ~(np.abs(far - end[hidden]) <= MOVED * np.abs(end[hidden] - center))
+        return no_low, no_high
 
     def joint(self, tested: Bools, level: float) -> tuple[float, float, float | None]:
         """Return how far zero is from the coefficients at some places, how far their region reaches, and the degrees of
@@ -139,7 +165,7 @@ class ScoreFit:
         there. Cost: five minimizations in p unknowns. Shapes: tested (p,).
         """
         limit, residual = self._limit(np.eye(len(self.coef))[tested], level)
-        no_low, no_high = self.ways.without_ends(np.eye(len(self.coef)))
+        no_low, no_high = self._without_ends(np.eye(len(self.coef)), level, *self._ends_alone(level))
         tested = tested & ~np.where(self.coef > 0.0, no_low, no_high)
         if not tested.any():
             return 0.0, limit, residual
