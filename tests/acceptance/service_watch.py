@@ -58,7 +58,8 @@ def before(office):
     asked = {"dataset": "other", "method": "pcls", "target": "y", "parameters": {"epsilon": 0.5}}
     yield office.call("ann", "POST", "/plans", json=asked)
     headers = {"Idempotency-Key": "key-00000001"}
-    made = office.call("ann", "POST", "/requests", json=asked | {"project": "alpha"}, headers=headers)
+    body = asked | {"project": "alpha", "purpose": "to learn"}
+    made = office.call("ann", "POST", "/requests", json=body, headers=headers)
     yield made
     yield office.approve(made.json())
 

@@ -338,7 +338,7 @@ def test_an_error_of_the_server_leaves_its_kind_alone(office, monkeypatch, capfd
 def test_requests_for_study_are_refused(office):
     """What gives no guarantee is refused before it is kept: nothing is charged, and no row is there to be answered."""
     ask(office, 0, CASES["a table"])
-    body = {"dataset": "set-0", "project": "alpha", "method": "pcpl", "target": "y"}
+    body = {"dataset": "set-0", "project": "alpha", "method": "pcpl", "target": "y", "purpose": "to learn"}
     published = body | {"parameters": {"epsilon": 0.5, "as_published": True}}
     answer = office.call("ann", "POST", "/requests", json=published, headers={"Idempotency-Key": "for-study"})
     assert (answer.status_code, answer.json()["type"]) == (403, "urn:discreet:problem:policy")

@@ -139,9 +139,9 @@ class ScoreFit:
     def _without_ends(self, rows: Floats, level: float, low: Floats, high: Floats) -> tuple[Bools, Bools]:
         """Return which of these ends are not told: of separated rows, or in a direction without information.
 
-        Without a delta the score is of one point, with all of its noise: in such a direction ends are found again with a
-        prior and a box that are `WEAKER` times as wide, and those that move rest on them. Passes pool scores of several
-        points, whose errors there may add up to an end: none is told.
+        Without a delta the score is of one point, with all of its noise: in such a direction ends are found again with
+        a prior and a box that are `WEAKER` times as wide, and those that move rest on them. Passes pool scores of
+        several points, whose errors there may add up to an end: none is told.
         """
         no_low, no_high = self.ways.without_ends(rows)
         hidden = self.ways.hidden(rows)
