@@ -225,3 +225,18 @@ def test_a_level_that_nobody_has_is_told_no_more_often_than_it_is_right(family):
         wrong += [not low <= effect <= high for effect in (-1.0, 0.0, 1.0)]
     assert wrong.max() <= MOST_WRONG
     assert n_open >= SAMPLE_SIZE / 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("family", FAMILIES)
+def test_without_a_delta_an_end_is_told_that_a_weaker_prior_does_not_move(family, monkeypatch):
+    """Of independent columns under much noise; the control tells of no direction without information, and so less."""
+
+    def told():
+        draws = [fitted(family, rows(family, seed=seed), facts(family), 1.0, 0.0, seed) for seed in range(4)]
+        return sum(np.isfinite(terms[name].interval).any() for terms in draws for name in "ab")
+
+    n_told = told()
+    monkeypatch.setattr("discreet.kernels.glm.score_fit.MOVED", -1.0)
+    assert n_told >= 6
+    assert told() <= n_told - (1 if family == "poisson" else 0)
