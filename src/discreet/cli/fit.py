@@ -8,7 +8,7 @@ import typer
 
 from discreet import workflow
 from discreet.cli.console import given_options
-from discreet.cli.forms import Form, Format, form_of
+from discreet.cli.forms import Format, form_of
 from discreet.cli.options import (
     Book,
     Data,
@@ -167,13 +167,12 @@ def fit(
         out,
         fresh,
         dry_run,
-        form is Form.JSON,
+        form,
         yes,
         quiet,
         targets,
         witness=witness,
         stated=stated,
-        csv=form is Form.CSV,
     )
     if out is not None:
         writable(out)

@@ -9,7 +9,7 @@ import typer
 
 from discreet import workflow
 from discreet.cli.console import differ, given_options, say, spare
-from discreet.cli.forms import Form, Format, form_of
+from discreet.cli.forms import Format, form_of
 from discreet.cli.options import Book, Data, Fresh, How, Json, Of, Out, Quiet, Witness, Yes, names
 from discreet.cli.parameter_options import other_parameters, taking
 from discreet.cli.request_options import Asked, sharing
@@ -154,12 +154,11 @@ def hybrid(
         out,
         fresh,
         dry_run,
-        form is Form.JSON,
+        form,
         yes,
         quiet,
         weighted=weighted_out,
         witness=witness,
-        csv=form is Form.CSV,
     )
     release = spend(chosen, metadata, options.target, options.candidates, how, public)
     if release is not None and records is not None:

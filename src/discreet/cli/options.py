@@ -7,6 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
+from discreet.cli.forms import Form
+
 Data = Annotated[
     str | None,
     typer.Option(help="CSV, Parquet, Arrow, DuckDB or SQLite file, folder of Parquet, s3://, postgresql://, spark:..."),
@@ -43,14 +45,23 @@ class How:
     out: Path | None
     fresh: bool
     dry_run: bool
-    json: bool
+    form: Form
     yes: bool
     quiet: bool
     targets: str | None = None
     weighted: Path | None = None
     witness: Path | None = None
     stated: bool = False
-    csv: bool = False
+
+    @property
+    def json(self) -> bool:
+        """Whether JSON is printed."""
+        return self.form is Form.JSON
+
+    @property
+    def csv(self) -> bool:
+        """Whether CSV is printed."""
+        return self.form is Form.CSV
 
     def outputs(self) -> list[Path]:
         """Return the files that will be written."""

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from discreet import workflow
-from discreet.cli.forms import Form, Format, form_of
+from discreet.cli.forms import Format, form_of
 from discreet.cli.options import Book, Data, DryRun, Fresh, How, Json, Of, Out, Quiet, Stated, Targets, Witness, Yes
 from discreet.cli.spend import spend
 
@@ -49,12 +49,11 @@ def run(
         out,
         fresh,
         dry_run,
-        form is Form.JSON,
+        form,
         yes,
         quiet,
         targets or steps.targets,
         witness=witness,
         stated=stated,
-        csv=form is Form.CSV,
     )
     spend(steps.method(), metadata or steps.metadata_file(), steps.target, steps.candidates, how, plan)

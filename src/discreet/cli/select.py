@@ -9,7 +9,7 @@ import typer
 
 from discreet import workflow
 from discreet.cli.console import confirmed, interactive, number, progress, result, say, spare
-from discreet.cli.forms import Form, Format, form_of
+from discreet.cli.forms import Format, form_of
 from discreet.cli.options import (
     Book,
     Data,
@@ -155,22 +155,7 @@ def select(
 ) -> None:
     """Spend budget to learn which variables belong in the regression of TARGET."""
     form = form_of(format_, json_)
-    is_json, is_csv = form is Form.JSON, form is Form.CSV
-    how = How(
-        data,
-        table,
-        ledger,
-        out,
-        fresh,
-        dry_run,
-        is_json,
-        yes,
-        quiet,
-        targets,
-        witness=witness,
-        stated=stated,
-        csv=is_csv,
-    )
+    how = How(data, table, ledger, out, fresh, dry_run, form, yes, quiet, targets, witness=witness, stated=stated)
     if stop or from_ is not None:
         if public_table is not None:
             raise InvalidParameterError("Parts must be of bought moments alone. Leave out --public-table.")

@@ -7,6 +7,7 @@ import typer
 import yaml
 
 from discreet.cli.console import as_json, number, result, say
+from discreet.cli.forms import form_of
 from discreet.cli.options import How, Quiet
 from discreet.cli.report import FORMATS
 from discreet.errors import InvalidParameterError
@@ -161,7 +162,7 @@ def release(
     """
     if out is not None:
         writable(out)
-    how = How(None, None, None, out, False, False, json_, False, quiet)
+    how = How(None, None, None, out, False, False, form_of(None, json_), False, quiet)
     with service() as remote:
         hand_over(remote, remote.request(id_), how, wait=not no_wait)
 

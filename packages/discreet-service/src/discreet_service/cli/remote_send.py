@@ -13,6 +13,7 @@ from rich.console import Console
 
 from discreet.cli.console import as_json, confirmed, interactive, number, result, say
 from discreet.cli.dry_run_text import cost, show_dry_run
+from discreet.cli.forms import form_of
 from discreet.cli.options import How
 from discreet.cli.request_options import Asked
 from discreet.cli.spend import deliver
@@ -54,7 +55,9 @@ def sending(
     """How a request is sent."""
     if out is not None:
         writable(out)
-    return Sending(project, purpose, no_wait, How(None, None, None, out, False, dry_run, json_, yes, quiet))
+    return Sending(
+        project, purpose, no_wait, How(None, None, None, out, False, dry_run, form_of(None, json_), yes, quiet)
+    )
 
 
 @contextmanager
