@@ -141,13 +141,14 @@ def expected(policies: pa.Table, metadata: Metadata, requests: Any) -> Any:
 
 
 def test_the_requests_ask_for_all_there_is(expected: Any, policies: pa.Table, metadata: Metadata) -> None:
-    """Second moments, sums of products, the target's sum, counts that add up to the rows, and losses."""
+    """Second moments, sums of products, the target's sum, counts beside the target's, counts of rows, and losses."""
     shapes = [part.shape for part in expected[0]]
     p = 2 + sum(len(getattr(metadata.declared(name), "levels", "1")) for name in list(metadata.columns)[1:])
     assert shapes[0] == (p, p)
     assert shapes[1:3] == [(2,), (4,)]
-    assert expected[0][3].sum() == policies.num_rows
-    assert len(shapes) == 5
+    assert all(column.sum() == policies.num_rows for column in expected[0][3])
+    assert expected[0][4].sum() == policies.num_rows
+    assert len(shapes) == 6
     assert all(part.any() for part in expected[0])
 
 
