@@ -115,8 +115,8 @@ def check(
             result(f"{name}: {column['derived']}, within {column['lower']:g} .. {column['upper']:g}")
         for fit in fits or ():
             result(str(fit))
-        for finding in findings:
-            result(str(finding))
+        for text in workflow.findings_together(findings):
+            result(text)
     errors = sum(finding.severity == "error" for finding in findings)
     if errors:
         them = "it" if errors == 1 else "them"
@@ -146,8 +146,8 @@ def convert(
         file, to, table=table, dataset=dataset, unit=unit, neighboring=neighboring, n_rows=n_rows
     )
     _deliver(text, out)
-    for finding in findings:
-        say(str(finding))
+    for finding in workflow.findings_together(findings):
+        say(finding)
 
 
 def dummy(

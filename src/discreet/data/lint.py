@@ -3,9 +3,10 @@
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from textwrap import fill
 from typing import Literal
 
 from discreet.data.columns import Features, how_to_declare
@@ -32,6 +33,7 @@ _FROM_ROWS = re.compile(
     r"|\bdescribe\(\)|\bpercentile",
     re.IGNORECASE,
 )
+_OF_ONE = re.compile(r"""^Column ('[^']*'|"[^"]*") """)
 
 
 @dataclass(frozen=True)
@@ -85,6 +87,38 @@ def lint(metadata: Metadata) -> list[Finding]:
         names = metadata.features.names or ()
         findings += islice((finding for name in names for finding in _name(_feature_place(name), name)), MOST_NAMES)
     return findings
+
+
+def findings_together(findings: Iterable[Finding]) -> list[str]:
+    """Return findings as texts to print; what is said of several columns is said once, with their names below.
+
+    In the order of the findings; of a group, of its first.
+
+    Examples
+    --------
+    >>> text = "Column {!r} must have public bounds."
+    >>> age, income = (Finding("error", f"columns.{name}", text.format(name), 9) for name in ("age", "income"))
+    >>> for text in findings_together([age, income]):
+    ...     print(text)
+    error: Each of these 2 columns must have public bounds.
+      age (line 9), income (line 9)
+    """
+    groups: dict[tuple[str, str, str], list[Finding]] = {}
+    for finding in findings:
+        whose = "" if finding.place.startswith("columns.") else finding.place
+        groups.setdefault((finding.severity, whose, _OF_ONE.sub("", finding.message)), []).append(finding)
+    return [_as_one(group) for group in groups.values()]
+
+
+def _as_one(group: Sequence[Finding]) -> str:
+    first = group[0]
+    if len(group) == 1 or not first.place.startswith("columns."):
+        return "\n".join(map(str, group))
+    message = _OF_ONE.sub(f"Each of these {len(group)} columns ", first.message)
+    places = (finding.place.removeprefix("columns.") for finding in group)
+    lines = ("" if finding.line is None else f" (line {finding.line})" for finding in group)
+    names = ", ".join(map("".join, zip(places, lines, strict=True)))
+    return f"{first.severity}: {message}\n" + fill(names, 100, initial_indent="  ", subsequent_indent="  ")
 
 
 def printable(text: str) -> str:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from discreet.data.engines.sql_identity import database_relatives as database_relatives
     from discreet.data.engines.sql_identity import database_server as database_server
+    from discreet.data.lint import findings_together as findings_together
     from discreet.data.metadata import Metadata as Metadata
     from discreet.data.public_moments import public_moments as public_moments
     from discreet.data.skeleton import kind_of as kind_of
@@ -108,6 +109,7 @@ _HOMES = {
     "chance_before": "discreet.workflow.chance",
     "check_metadata": "discreet.workflow.metadata",
     "check_metadata_text": "discreet.workflow.metadata",
+    "findings_together": "discreet.data.lint",
     "metadata_of_header": "discreet.workflow.metadata",
     "check_table": "discreet.workflow.request",
     "check_weighted": "discreet.workflow.hybrid",
@@ -202,6 +204,7 @@ __all__ = [
     "expectation_page",
     "expected_errors",
     "expected_parts",
+    "findings_together",
     "fit_from",
     "fulfil",
     "is_in_parts",

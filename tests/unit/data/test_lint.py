@@ -1,12 +1,13 @@
 """The lint finds each thing once, says what to do, and is silent on good metadata."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import given
 from metadata_strategies import metadatas
 
-from discreet.data.lint import lint, printable
+from discreet.data.lint import findings_together, lint, printable
 from discreet.data.metadata import Metadata
 
 AGE = {"type": "integer", "lower": 0, "upper": 110, "source": "by definition"}
@@ -112,3 +113,22 @@ def test_printable_text_is_short_and_on_one_line() -> None:
     """Terminal codes are escaped and long text is cut."""
     assert printable("\x1b[31mé") == "\\x1b[31mé"
     assert printable("a" * 81) == "a" * 80 + "..."
+
+
+@given(metadatas())
+def test_no_finding_is_lost_when_they_are_told_together(metadata: Metadata) -> None:
+    """Each place stands in the texts, with its line."""
+    findings = [replace(finding, line=number) for number, finding in enumerate(lint(metadata), start=1)]
+    told = " ".join(" ".join(findings_together(findings)).split())
+    for finding in findings:
+        name = " ".join(finding.place.removeprefix("columns.").split())
+        assert f"{name} (line {finding.line})" in told or f"line {finding.line}: {finding.place}" in told
+
+
+def test_what_is_said_of_several_columns_is_said_once() -> None:
+    """One text for each fault, however many columns have it; a fault of one column stays a line."""
+    metadata = a_study({"age": {"type": "integer"}, "income": {"type": "real"}, "site": {"type": "category"}})
+    bounds, levels = findings_together(lint(metadata))
+    assert bounds.startswith("error: Each of these 2 columns must have public bounds.")
+    assert bounds.endswith("\n  age, income")
+    assert levels.startswith("error: columns.site: Column 'site' must have public levels.")
