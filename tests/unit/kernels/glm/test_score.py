@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 from glm_problems import logistic_cells, with_noise
 
+from discreet.kernels.glm.curve import Curve
 from discreet.kernels.glm.families import LOGISTIC
 from discreet.kernels.glm.noisy_newton import noisy_newton
 from discreet.kernels.glm.pooled_score import Pool
 from discreet.kernels.glm.problem import Problem
-from discreet.kernels.glm.score import ScoreModel, Turned, intervals, minimize
+from discreet.kernels.glm.score import NoiseTerm, ScoreModel, Turned, intervals, minimize
 
 
 @pytest.fixture(scope="module")
@@ -79,3 +80,31 @@ def test_an_end_that_reaches_the_box_is_infinite(model):
     low, high = intervals(model, model.point, np.full(4, 0.3), np.full(4, 1e-4), small, 400.0)
     assert np.isinf(low).all()
     assert np.isinf(high).all()
+
+
+def test_values_that_are_not_rejected_again_open_an_end():
+    """Fieller's set is two rays where the slope may be zero; a nearest end alone would leave out one, and the truth."""
+    curve = Curve(LOGISTIC, 400.0, np.array([1.0, 0.0]), np.diag([0.0, 0.04]))
+    slope = curve.sums(np.zeros((1, 2)))[1][0]
+    unknown = NoiseTerm(np.diag([0.0, 16.0]), 1.0, np.zeros(2))
+    score = ScoreModel(
+        constant=np.array([0.0, -4.0]),
+        point=np.zeros(2),
+        rest=np.diag([0.0, -slope[1, 1] - 4.0]),
+        curve=curve,
+        information=slope,
+        sampling=slope / 4.0,
+        noise=np.zeros((2, 2)),
+        rest_error=unknown,
+    )
+    precision, box, limit = np.full(2, 1e-4), np.full(2, 20.0), 3.84
+    center = minimize(score.settled(score.point), score.point[None], precision, box)[0][0]
+    low, high = intervals(score, center, np.full(2, 0.3), precision, box, limit)
+    at = np.linspace(-4.0, 4.0, 81)
+    start = np.column_stack([np.zeros(81), at])
+    point, value = minimize(score, start, precision * [1.0, 0.0], box, np.ones(81, dtype=np.intp))
+    held = (value <= limit) & score.is_near(point)
+    assert held.any()
+    assert not held.all()
+    assert low[1] <= at[held].min()
+    assert at[held].max() <= high[1]
