@@ -1,7 +1,7 @@
 """Designs of tables for regressions: the cells of `benchmarks.coverage`, drawn so that every pair of levels meets."""
 
 import itertools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
@@ -35,6 +35,9 @@ CORRELATION = 0.95
 PREVALENCES = np.array([0.5, 0.3, 0.1, 0.02])
 LATENT = 0.6
 """Correlation behind 0/1 columns: log odds ratios between 1.2 and 2."""
+
+SKEWED = "skewed"
+"""Columns that no cell is drawn with: like incomes in wide bounds. Asked for, they take the place of a cell's own."""
 
 WITHIN = 0.5
 """Correlation of the rows of one person, in the columns and in the outcome given them."""
@@ -111,6 +114,11 @@ def drawn_cells(n_cells: int, seed: int) -> list[Cell]:
     return [_random_cell(rng) for _ in range(n_cells)]
 
 
+def with_skewed_columns(cell: Cell) -> Cell:
+    """Return the cell with such columns, whose mean is a tenth of the half range above their lower bounds."""
+    return replace(cell, columns=SKEWED, fill=0.1)
+
+
 def _random_cell(rng: Any) -> Cell:
     while True:
         cell = Cell(**{name: levels[int(rng.integers(len(levels)))] for name, levels in LEVELS.items()})
@@ -179,7 +187,7 @@ def target_bounds(cell: Cell) -> tuple[float, float]:
     """Return the bounds of the outcome: of its law, with next to nothing outside."""
     if cell.family == "logistic":
         return 0.0, 1.0
-    reach = cell.strength * cell.fill + 0.5
+    reach = cell.strength * cell.fill * (6.0 if cell.columns == SKEWED else 1.0) + 0.5
     if cell.family == "linear":
         return -float(np.ceil(reach + 4.5 * _error(cell) * (2.0 if cell.outcome == "dispersed" else 1.0))), float(
             np.ceil(reach + 4.5 * _error(cell) * (2.0 if cell.outcome == "dispersed" else 1.0))
@@ -218,7 +226,7 @@ def _error(cell: Cell) -> float:
 def _intercept(cell: Cell) -> float:
     """So that the outcome's mean is .4 (.02 for rare ones), of counts 2 (.02), of linear ones near 0."""
     if cell.family == "linear":
-        return 0.25
+        return 0.25 + (cell.strength * float(SLOPES.sum()) * (1.0 - cell.fill) if cell.columns == SKEWED else 0.0)
     eta = _predictors(cell, REFERENCE_ROWS, 7, without_intercept=True)[1]
     aim = 0.02 if cell.outcome == "rare" else 0.4 if cell.family == "logistic" else 2.0
     low, high = -60.0, 30.0
@@ -245,10 +253,10 @@ def _drawn(cell: Cell, n: int, seed: int, without_intercept: bool = False) -> An
         return (WITHIN**0.5 * shared + (1.0 - WITHIN) ** 0.5 * own if size > 1 else own)[:n]
 
     latent = normal(N_COLUMNS)
-    if cell.columns != "independent":
+    if cell.columns not in ("independent", SKEWED):
         rho = CORRELATION if cell.columns == "correlated" else LATENT
         latent = rho**0.5 * normal(1) + (1.0 - rho) ** 0.5 * latent
-    X = (latent < ndtri(PREVALENCES)) * 1.0 if cell.columns == "binary" else cell.fill * (2.0 * ndtr(latent) - 1.0)
+    X = _columns_of(cell, latent)
     eta = X @ (cell.strength * SLOPES * _unit(cell))
     groups = np.full(n, "")
     if cell.rare_level:
@@ -259,6 +267,14 @@ def _drawn(cell: Cell, n: int, seed: int, without_intercept: bool = False) -> An
         eta = eta + _intercept(cell)
     units = np.repeat(np.arange(n_units), size)[:n]
     return X, eta, units, ndtr(normal(1)[:, 0]), groups
+
+
+def _columns_of(cell: Cell, latent: Floats) -> Floats:
+    if cell.columns == "binary":
+        return (latent < ndtri(PREVALENCES)) * 1.0
+    if cell.columns == SKEWED:  # exponential, its mean a part of the half range above the lower bound
+        return np.minimum(-1.0 - cell.fill * np.log(ndtr(-latent)), 1.0)
+    return cell.fill * (2.0 * ndtr(latent) - 1.0)
 
 
 def _responses(cell: Cell, X: Floats, eta: Floats, units: Any, noise: Floats, groups: Any) -> Floats:

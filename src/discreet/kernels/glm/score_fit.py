@@ -191,8 +191,9 @@ class ScoreFit:
             p = len(self.coef)
             thresholds = np.array([self._limit(row[None], level)[0] for row in np.eye(p)])
             sd = np.sqrt(np.maximum(np.diagonal(sum(self.covariances)), 0.0))
+            box, one_point = np.full(p, self.box), self.is_laplace
             self._alone[level] = intervals(
-                self.model, self.coef, sd, self.precision, np.full(p, self.box), thresholds, np.arange(p)
+                self.model, self.coef, sd, self.precision, box, thresholds, np.arange(p), is_of_one_point=one_point
             )
         return self._alone[level]
 
@@ -207,7 +208,8 @@ class ScoreFit:
             reach = np.abs(turn) @ np.full(len(row), self.box)
             limit, places = self._limit(row[None], level)[0], np.array([place])
             sds = np.full(len(row), sd)
-            low, high = intervals(turned, turn @ self.coef, sds, self.precision, reach, limit, places)
+            at, one_point = turn @ self.coef, self.is_laplace
+            low, high = intervals(turned, at, sds, self.precision, reach, limit, places, is_of_one_point=one_point)
             ends[:, k] = low[0], high[0]
         return ends[0], ends[1]
 

@@ -99,7 +99,7 @@ def test_values_that_are_not_rejected_again_open_an_end():
     )
     precision, box, limit = np.full(2, 1e-4), np.full(2, 20.0), 3.84
     center = minimize(score.settled(score.point), score.point[None], precision, box)[0][0]
-    low, high = intervals(score, center, np.full(2, 0.3), precision, box, limit)
+    low, high = intervals(score, center, np.full(2, 0.3), precision, box, limit, is_of_one_point=True)
     at = np.linspace(-4.0, 4.0, 81)
     start = np.column_stack([np.zeros(81), at])
     point, value = minimize(score, start, precision * [1.0, 0.0], box, np.ones(81, dtype=np.intp))
