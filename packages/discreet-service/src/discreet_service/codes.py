@@ -8,10 +8,12 @@ SHARED = "not_its_own_table"
 
 MEANING = {
     NO_RESULT: "The computation ended without a result after the data were opened. What was charged stays charged.",
-    DATA_MISMATCH: "The table does not have the shape that its metadata declare. Nothing was charged; ask its curator.",
-    CHANGED: "The request is not what was approved. Nothing was charged; make it again.",
+    DATA_MISMATCH: "The table does not have the shape that its metadata declare. This attempt charged nothing; ask its "
+    "curator.",
+    CHANGED: "The request is not what was approved. This attempt charged nothing; make it again.",
     SHARED: "The table is not this data set's alone: its path leads over a link, or another one has the same rows. "
-    "Nothing was charged; ask its curator.",
-    NOT_STARTED: "The computation could not begin. Nothing was charged; try again, or ask who runs the service.",
+    "This attempt charged nothing; ask its curator.",
+    NOT_STARTED: "The computation could not begin. This attempt charged nothing; try again, or ask who runs the "
+    "service.",
 }
 """The text that people read."""

@@ -121,21 +121,22 @@ class NoResultError(ComputationFailedError):
 _FAILURES: dict[str | None, tuple[type[DiscreetError], str]] = {
     "data_mismatch": (
         DataMismatchError,
-        "The table must have the shape that its metadata declare, but it does not. Nothing was charged; ask a curator.",
+        "The table must have the shape that its metadata declare, but it does not. This attempt charged nothing; ask a "
+        "curator.",
     ),
     "changed_after_approval": (
         ConflictError,
-        "A request must be what was approved, but it changed. Nothing was charged; make it again.",
+        "A request must be what was approved, but it changed. This attempt charged nothing; make it again.",
     ),
     "not_its_own_table": (
         ConflictError,
-        "A table must belong to one data set, but another one has rows of it, or its path leads over a link. Nothing "
-        "was charged; ask a curator.",
+        "A table must belong to one data set, but another one has rows of it, or its path leads over a link. This "
+        "attempt charged nothing; ask a curator.",
     ),
     "not_started": (
         ServiceError,
-        "The computation must begin in its slot, but it could not. Nothing was charged; ask again, or who runs the "
-        "service.",
+        "The computation must begin in its slot, but it could not. This attempt charged nothing; ask again, or who "
+        "runs the service.",
     ),
 }
 
