@@ -1,5 +1,6 @@
 """``discreet remote`` against a server on this machine, as an analyst, a curator and an admin would use it."""
 
+import csv
 import io
 import json
 import re
@@ -116,6 +117,29 @@ def test_login(office, place, monkeypatch):
     assert "HTTPS" in place.run("remote", "login", "http://192.0.2.1", "--key-file", "key").refused(2)
     assert place.run("remote", "logout").code == 0
     place.run("remote", "datasets").refused(6)
+
+
+@pytest.mark.parametrize(
+    ("who", "words", "name"),
+    [
+        ("ann", ["datasets"], "datasets"),
+        ("ann", ["budget", "toy"], None),
+        ("ann", ["requests"], "requests"),
+        ("ann", ["keys", "list"], "keys"),
+        ("carl", ["members"], None),
+        ("ada", ["users", "list"], "users"),
+        ("otto", ["audit"], "deeds"),
+    ],
+    ids=lambda words: words[0] if isinstance(words, list) else None,
+)
+def test_every_list_has_a_form_for_spreadsheets(office, who, words, name):
+    """A line of CSV for each record of the JSON; two forms at once are refused."""
+    lines = list(csv.DictReader(io.StringIO(office.run(who, *words, "--format", "csv").out)))
+    records = office.json(who, *words)
+    if name is not None:
+        assert len(lines) == len(records[name])
+    assert lines or name == "requests"
+    assert "one form" in office.run(who, *words, "--json", "--format", "csv").refused(2)
 
 
 def test_a_service_that_is_away(place, monkeypatch):

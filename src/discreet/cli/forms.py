@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from discreet.cli.console import result
+from discreet.cli.console import as_json, result
 from discreet.errors import InvalidParameterError
 
 
@@ -40,6 +40,18 @@ def as_csv(rows: Sequence[Mapping[str, Any]]) -> None:
     flat = [_flat(row) for row in rows]
     head = list(dict.fromkeys(name for row in flat for name in row))
     result(table_csv(head, ([row.get(name) for name in head] for row in flat)))
+
+
+def is_for_programs(
+    schema: str, name: str, rows: Sequence[Mapping[str, Any]], format_: Form | None, is_json: bool
+) -> bool:
+    """Print a list of records as JSON or CSV where that was asked for, and tell whether it was."""
+    form = form_of(format_, is_json)
+    if form is Form.CSV:
+        as_csv(rows)
+    elif form is Form.JSON:
+        as_json(schema, **{name: rows})
+    return form is not Form.TABLE
 
 
 def _flat(value: Mapping[str, Any], start: str = "") -> dict[str, Any]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from discreet.cli.console import as_json, confirmed, interactive, result, say
+from discreet.cli.forms import Form, Format, as_csv, form_of
 from discreet.cli.options import names
 from discreet_service.cli.remote_look import in_words, show_budget
 from discreet_service.cli.remote_send import DatasetName, Id, Json, Yes, service
@@ -130,6 +131,7 @@ def members(
         list[str] | None, typer.Option("--set", help="NAME,NAME: all members from now on; makes a new project.")
     ] = None,
     json_: Json = False,
+    format_: Format = None,
 ) -> None:
     """Show who belongs to projects, or say who does from now on.
 
@@ -137,12 +139,16 @@ def members(
     Example:
       discreet remote members visits-study --set ada,bo
     """
+    form = form_of(format_, json_)
     with service() as remote:
         if project is not None and set_:
             remote.members(project, names(set_) or ())
         members_by_project = remote.projects()
     shown = {name: people for name, people in members_by_project.items() if project in (None, name)}
-    if json_:
+    if form is Form.CSV:
+        as_csv([{"project": name, "member": member} for name, people in shown.items() for member in people])
+        return
+    if form is Form.JSON:
         as_json("discreet/projects@1", projects=shown)
         return
     for name, people in shown.items():

@@ -5,6 +5,7 @@ from typing import Annotated, Any
 import typer
 
 from discreet.cli.console import as_json, result, say
+from discreet.cli.forms import Format, is_for_programs
 from discreet_service.cli.remote_send import Json, service
 
 users = typer.Typer(no_args_is_help=True, help="Accounts, for admins.")
@@ -15,7 +16,7 @@ Role = "analyst, curator, auditor or admin."
 
 
 @users.command("list")
-def list_users(json_: Json = False) -> None:
+def list_users(json_: Json = False, format_: Format = None) -> None:
     """List all accounts.
 
     \b
@@ -24,8 +25,7 @@ def list_users(json_: Json = False) -> None:
     """
     with service() as remote:
         answer = remote.users()
-    if json_:
-        as_json("discreet/users@1", users=answer)
+    if is_for_programs("discreet/users@1", "users", answer, format_, json_):
         return
     for entry in answer:
         result(f"{entry['name']:<24} {entry['role']:<8} {'disabled' if entry['disabled'] else '':<8} {entry['shown']}")
@@ -74,7 +74,7 @@ def change_user(
 
 
 @keys.command("list")
-def list_keys(json_: Json = False) -> None:
+def list_keys(json_: Json = False, format_: Format = None) -> None:
     """List keys without the keys themselves.
 
     \b
@@ -83,8 +83,7 @@ def list_keys(json_: Json = False) -> None:
     """
     with service() as remote:
         answer = remote.keys()
-    if json_:
-        as_json("discreet/keys@1", keys=answer)
+    if is_for_programs("discreet/keys@1", "keys", answer, format_, json_):
         return
     for entry in answer:
         until = f"revoked {entry['revoked'][:10]}" if entry["revoked"] else f"until {entry['expires'][:10]}"
@@ -127,6 +126,7 @@ def revoke_key(id_: Annotated[str, typer.Argument(metavar="ID", help="The key's 
 def audit(
     limit: Annotated[int, typer.Option(help="At most so many.", min=1)] = 50,
     json_: Json = False,
+    format_: Format = None,
 ) -> None:
     """List who did what, the newest first.
 
@@ -136,8 +136,7 @@ def audit(
     """
     with service() as remote:
         answer = remote.audit(limit)
-    if json_:
-        as_json("discreet/audit@1", deeds=answer)
+    if is_for_programs("discreet/audit@1", "deeds", answer, format_, json_):
         return
     for entry in answer:
         result(f"{entry['seq']:>6}  {entry['time'][:19]}  {entry['actor']:<20} {entry['action']:<16} {entry['object']}")

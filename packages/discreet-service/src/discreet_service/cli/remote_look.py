@@ -7,7 +7,7 @@ import typer
 import yaml
 
 from discreet.cli.console import as_json, number, result, say
-from discreet.cli.forms import form_of
+from discreet.cli.forms import Form, Format, as_csv, form_of, is_for_programs
 from discreet.cli.options import How, Quiet
 from discreet.cli.report import FORMATS
 from discreet.errors import InvalidParameterError
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from discreet_service.client import RemoteRequest
 
 
-def datasets(json_: Json = False) -> None:
+def datasets(json_: Json = False, format_: Format = None) -> None:
     """List the data sets that are open to you.
 
     \b
@@ -27,8 +27,7 @@ def datasets(json_: Json = False) -> None:
     """
     with service() as remote:
         declared = remote.datasets()
-    if json_:
-        as_json("discreet/datasets@1", datasets=declared)
+    if is_for_programs("discreet/datasets@1", "datasets", declared, format_, json_):
         return
     if not declared:
         say("No data set is open to you. Ask a curator for an allotment to a project of yours.")
@@ -60,15 +59,20 @@ def metadata(
     say(f"Metadata written to {out}. Plan with it: discreet plan --metadata {out}")
 
 
-def budget(dataset: DatasetName, json_: Json = False) -> None:
+def budget(dataset: DatasetName, json_: Json = False, format_: Format = None) -> None:
     """Show what a data set may spend in its lifetime, and has spent.
 
     \b
     Example:
       discreet remote budget rand-hie
     """
+    form = form_of(format_, json_)
     with service() as remote:
-        show_budget(remote.budget(dataset), json_)
+        account = remote.budget(dataset)
+    if form is Form.CSV:
+        as_csv([{"project": None, **part} for part in (account, *account.pop("allotments"))])
+    else:
+        show_budget(account, form is Form.JSON)
 
 
 def show_budget(account: dict[str, Any], json_: bool) -> None:
@@ -93,6 +97,7 @@ def requests(
     ] = None,
     limit: Annotated[int, typer.Option(help="At most so many.", min=1)] = 50,
     json_: Json = False,
+    format_: Format = None,
 ) -> None:
     """List the requests that are open to you, the newest first.
 
@@ -102,8 +107,8 @@ def requests(
     """
     with service() as remote:
         page = remote.requests(dataset=dataset, state=state, limit=limit)
-    if json_:
-        as_json("discreet/requests@1", requests=[request.model_dump(mode="json") for request in page])
+    records = [request.model_dump(mode="json") for request in page]
+    if is_for_programs("discreet/requests@1", "requests", records, format_, json_):
         return
     for request in page:
         subject = f"{request.content.get('method', '')} {request.content.get('target', '')}"
