@@ -19,7 +19,7 @@ import numpy as np
 from discreet.kernels.glm.curve import curve_through
 from discreet.kernels.glm.families import Family, Groups, predictor_bounds, score_map
 from discreet.kernels.glm.open_ways import OpenWays
-from discreet.kernels.glm.pooled_score import clipped_dispersion, positive
+from discreet.kernels.glm.pooled_score import CURVATURE, clipped_dispersion, positive
 from discreet.kernels.glm.problem import BOX
 from discreet.kernels.glm.sandwich import Spread, Units, spread_pass
 from discreet.kernels.glm.score import NoiseTerm, ScoreModel, minimize
@@ -30,9 +30,6 @@ from discreet.typing import Floats
 
 MISMATCH = 0.1
 """Relative error of how the curve bends away from its slope at the released point."""
-
-CURVATURE = 0.0675
-"""Of counts, `ScoreModel.curvature`: 3 / 4 of the square of a relative error of .3 of how exp bends."""
 
 PRIOR_SD = 5.0
 """Of a coefficient per half range, for the estimate alone: it keeps estimates near what was released where the noise

@@ -84,6 +84,10 @@ LOST, ASTRAY, BEYOND_NOISE = 5.0, 1.0, 5.0
 """Nothing is told where the step after the last pass changes linear predictors more than the first, or more than the
 second and so many times what noise does: no score is carried so far."""
 
+FURTHEST_OF_COUNTS = 2.0
+"""Nothing is told of counts where the estimate is further than this from the last pass, in root mean square linear
+predictors: how exp bends on the way is not known. There 13 % of ends were wrong, nearer 2 %."""
+
 LONGEST_STEP = 1.5
 """The most that a step changes linear predictors, in the weighted root mean square."""
 
@@ -242,6 +246,7 @@ def _fit(
     """Return estimates, intervals and the two covariances."""
     model = symmetric(model)
     coef = _estimate(model, problem.precision, problem.box)
+    is_told = is_told and not (problem.family.counts and model.carried(coef) > FURTHEST_OF_COUNTS)
     rows = np.eye(len(coef))
     rows[0] = problem.constant or rows[0]
     score = ScoreFit(model, coef, problem.box, known, is_told=is_told, ways=ways)

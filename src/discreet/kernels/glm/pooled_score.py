@@ -34,6 +34,9 @@ LARGEST_MISMATCH = 10.0
 BEND = 1.0 / 3.0
 """How wrong the curve is about a score's bend, beside how wrong it is about its slope."""
 
+CURVATURE = 0.0675
+"""Of counts, `ScoreModel.curvature`: 3 / 4 of the square of a relative error of .3 of how exp bends."""
+
 TYPICAL_SQUARE, PRODUCT_SD, MEAN_SD = 0.35, 0.2, 0.4
 """Mean square of a column in half ranges; how much it, mean products of two columns, and means vary among columns."""
 
@@ -331,6 +334,7 @@ class Pool:
             noise=back @ noise @ back.T,
             rest_error=NoiseTerm(errors[-1], 1.0, turn.T @ on_last, back @ basis),
             mismatch=BEND * mismatch,
+            curvature=CURVATURE if self.family.counts else 0.0,
         )
 
 
