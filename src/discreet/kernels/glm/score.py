@@ -158,7 +158,7 @@ class ScoreModel:
 
     def carried(self, theta: Floats) -> float:
         """Return how far a point is from where the score was taken, in root mean square linear predictors."""
-        return float(self._squares((theta - self.point)[None])[0]) ** 0.5
+        return float(self._squares((theta - self.point)[None])[0] ** 0.5)
 
     def distance(self, theta: Floats) -> tuple[Floats, Floats, Floats]:
         """Return Q = u'V^-1 u, its gradient, and H V^-1 H, which stands for half its Hessian.
