@@ -26,6 +26,7 @@ STUDIES = {
     "regression_accuracy": "how well regressions predict beside peers",
     "screening_accuracy": "how many of the best columns screening finds",
     "noise_named": "how often noise is called noise",
+    "false_columns": "how often a table without an effect gives a column",
     "hybrid_accuracy": "the error of estimates on weighted public records",
 }
 """Each is a module of its own, `python -m benchmarks.NAME`, and takes --tables."""
