@@ -121,7 +121,10 @@ def _strengths(gram: Floats, starts: Integers) -> Floats | None:
             return None
         # What a unit alone could give is 1 over the largest eigenvalue of its block; the smallest eigenvalue of the
         # matrix in these units is the share that all can give together.
-        single = 1.0 / np.array([np.linalg.eigvalsh(inverse[a:b, a:b])[-1] for a, b in pairwise(starts)])
+        if (widths == 1).all():
+            single = 1.0 / np.diagonal(inverse)
+        else:
+            single = 1.0 / np.array([np.linalg.eigvalsh(inverse[a:b, a:b])[-1] for a, b in pairwise(starts)])
         if not (single > SINGULAR).all():
             break
         scale = 1.0 / np.sqrt(np.repeat(single, widths))

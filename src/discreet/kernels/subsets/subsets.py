@@ -9,7 +9,7 @@ import importlib
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from itertools import combinations
+from itertools import chain, combinations, islice
 from math import comb
 from typing import Any
 
@@ -164,7 +164,9 @@ def _groups(parts: Iterable[Part]) -> Iterator[list[Part]]:
 
 def _ahead(score: Callable[[list[Part]], Block], groups: Iterator[list[Part]], threads: int) -> Iterator[Block]:
     """Score groups on several threads, and yield them in their order; at most one waits for each thread."""
-    if threads == 1:
+    first = list(islice(groups, 2))
+    groups = chain(first, groups)
+    if threads == 1 or len(first) < 2:
         yield from map(score, groups)
         return
     with ThreadPoolExecutor(threads) as pool:

@@ -1,6 +1,7 @@
 """Penalties that weigh the error of sampling and the noise of the selection together."""
 
 import math
+from functools import lru_cache
 
 import numpy as np
 
@@ -50,6 +51,7 @@ def noise_penalty(scale: float, n_units: int, max_false: float) -> float:
     return scale * math.log(max(n_units, 1) / max_false)
 
 
+@lru_cache(4096)
 def covering_penalty(variance: float, scale: float, n_units: int, n_rows: float, max_false: float) -> float:
     """Return the larger of sigma^2 log n and of phi with P(sigma^2 chi^2_1 + scale logistic > phi) = 1 / (1 + d / m).
 
