@@ -96,6 +96,7 @@ def _question(
     like: Like = None,
 ) -> Asked:
     """What a selection asks."""
+    workflow.require_method(method, (*METHODS, "auto"))
     listed = {} if models is None else {"models": _models(models)}
     parameters = {**other_parameters(set_), **parameters, **listed}
     stated = supposed(effect, n_true, r_squared, noise_sd, correlation, times, like)

@@ -2,6 +2,7 @@
 
 import difflib
 import importlib
+from collections.abc import Sequence
 from typing import Any
 
 from discreet.errors import InvalidParameterError
@@ -33,12 +34,17 @@ CHOOSING = (*IN_PLANS, *SCREENINGS)
 FAMILIES = ("linear", "logistic", "poisson")
 
 
+def require_method(name: str, among: Sequence[str]) -> None:
+    """Refuse the name of a method that is none of some, and say which was probably meant."""
+    if name not in among:
+        near = difflib.get_close_matches(name[:40], among, 1)
+        meant = f" Did you mean {near[0]}?" if near else ""
+        raise InvalidParameterError(f"method must be one of {', '.join(among)}, but method={name[:40]!r}.{meant}")
+
+
 def method_of(name: str, **parameters: Any) -> Method:
     """Return a method by its name on the command line, its parameters checked."""
-    if name not in _HOMES:
-        near = difflib.get_close_matches(name[:40], _HOMES, 1)
-        meant = f" Did you mean {near[0]}?" if near else ""
-        raise InvalidParameterError(f"method must be one of {', '.join(_HOMES)}, but method={name[:40]!r}.{meant}")
+    require_method(name, tuple(_HOMES))
     module, kind = _HOMES[name]
     method: type[Method] = getattr(importlib.import_module(module), kind)
     return method.of(**{key: value for key, value in parameters.items() if value is not None})

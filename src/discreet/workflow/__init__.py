@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from discreet.methods.answers.fit_answers import Interval as Interval
     from discreet.methods.base.candidates import candidates_record as candidates_record
     from discreet.methods.registry import method_of as method_of
+    from discreet.methods.registry import require_method as require_method
     from discreet.parameters.by_method import ranges_as_schema as ranges_as_schema
     from discreet.release import Release as Release
     from discreet.workflow.auto import auto_method as auto_method
@@ -129,6 +130,7 @@ _HOMES = {
     "fit_from": "discreet.workflow.derive",
     "fulfil": "discreet.workflow.request",
     "method_of": "discreet.methods.registry",
+    "require_method": "discreet.methods.registry",
     "misfits": "discreet.workflow.table_shape",
     "new_metadata": "discreet.workflow.table_shape",
     "Outlook": "discreet.workflow.request_outlook",
@@ -227,6 +229,7 @@ __all__ = [
     "recommended_command",
     "recommended_sentences",
     "refined",
+    "require_method",
     "reserve",
     "select_from",
     "selection_of",
