@@ -31,7 +31,7 @@ class Reached:
 def metadata_of(names, relation="replace_one", n_rows=1, target=None, **more):
     """Columns and target in [-1, 1]."""
     box = {"type": "real", "lower": -1, "upper": 1}
-    public = {"n_rows": n_rows} if relation == "replace_one" else {}
+    public = {"n_rows": n_rows} if relation == "replace_one" and "n_units" not in more else {}
     columns = {**dict.fromkeys(names, box), "y": target or box}
     return Metadata.from_value(
         {"dataset": "pair", "unit": "person", "neighboring": relation, "columns": columns, **public, **more}

@@ -78,10 +78,8 @@ class NoiseTest:
         metadata = self.design.metadata
         rows = metadata.rows_per_unit
         if metadata.neighboring is NeighboringRelation.REPLACE_ONE:
-            association = 2 * STEPS if rows == 1 else 3 * STEPS * rows
-        else:
-            association = 3 * STEPS * rows // 2
-        return association + (0 if self.knows_count else STEPS_OF_COUNT * rows)
+            return 2 * STEPS * rows  # enough for the number of rows, too
+        return 3 * STEPS * rows // 2 + (0 if self.knows_count else STEPS_OF_COUNT * rows)
 
     @property
     def scale(self) -> Fraction:
