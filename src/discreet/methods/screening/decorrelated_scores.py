@@ -70,6 +70,9 @@ TYPICAL_ROWS = 1000
 DEVIATIONS = 2.5
 """By how many standard deviations scores of no effect may be large: a column whose score varies more has it lowered."""
 
+AIMED = 0.6
+"""Of the stated chance of a false column: with a narrow or skewed target it can be up to 1.6 times what is aimed at."""
+
 MOST_SCORE = 2**61
 """In steps: beyond any threshold, and far from where 64 bits end."""
 
@@ -191,7 +194,7 @@ class PreparedScores(Preparation):
             self._moved * GRID**2,
             GRID**2,
             self._rows_per_unit,
-            method.max_false,
+            AIMED * method.max_false,
             max_size=method.max_size,
         )
         self.parts = self._parts()
@@ -201,7 +204,7 @@ class PreparedScores(Preparation):
         self.steps = (*(part.record() for part in self.parts.values()), self._screening(self.noise))
         stated = method.model_dump(mode="json", exclude_none=True)
         saturation = {} if self.known is not None else {"saturation": self._saturation}
-        self.parameters: dict[str, Any] = {**stated, **self.choice.parameters, **saturation}
+        self.parameters: dict[str, Any] = {**self.choice.parameters, **stated, **saturation}
         self.public = tuple(columns_record(self.metadata, design))
         self.not_protected = not_protected(self.metadata)
 
