@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+from fractions import Fraction
 
 import numpy as np
 import pyarrow as pa
@@ -17,7 +18,7 @@ from discreet.cli.main import app
 from discreet.ledger import Ledger
 from discreet.methods.moments.moments_selection import NoisyMoments
 from discreet.release import Release
-from discreet.workflow.paid_ceiling import Ceiling
+from discreet.workflow.paid_ceiling import Ceiling, free_ceiling
 from discreet.workflow.paid_parts import parts_of, pay_as_you_go, pool
 from discreet.workflow.paid_terms import Terms, terms_for
 from tests.effort import either
@@ -187,22 +188,59 @@ def test_a_ceiling_beyond_the_cap_is_refused_before_anything_is_charged(toy):
         assert book.account("toy").rho_spent == 0
 
 
-def test_history_says_what_to_do_with_a_ceiling_that_nobody_draws_from(toy, monkeypatch):
-    """It names the entry that a dead process left; the same request again gives the rest back, and nothing is named."""
-    granted(toy)
+def left_by_a_dead_process(folder, monkeypatch):
+    """Buy one part and die; return the entry that holds the rest."""
 
     def die(_):
         raise KeyboardInterrupt
 
-    table, method = opened(toy)
-    with Ledger(toy / "ledger.sqlite") as book, monkeypatch.context() as dead:
+    table, method = opened(folder)
+    with Ledger(folder / "ledger.sqlite") as book, monkeypatch.context() as dead:
         dead.setattr(Ceiling, "give_back", lambda self: None)
         with pytest.raises(KeyboardInterrupt):
             pay_as_you_go(method, terms_for(method, "toy", book, 0.999, AT_MOST), table, "y", ledger=book, kept=die)
-    shown = ["budget", "history", "--ledger", str(toy / "ledger.sqlite")]
-    with Ledger(toy / "ledger.sqlite") as book:
         held = [entry.seq for entry in book.history() if entry.state == "reserved"]
-    assert f"Entry {held[0]} holds what parts below a ceiling may still draw" in CliRunner().invoke(app, shown).output
     assert len(held) == 1
+    return held[0]
+
+
+def test_a_ceiling_that_nobody_draws_from_is_given_back(toy, monkeypatch):
+    """What was drawn stays charged, to the grain; nothing else is freed, nor twice; the question goes on."""
+    granted(toy)
+    entry = left_by_a_dead_process(toy, monkeypatch)
+    place = ["--ledger", str(toy / "ledger.sqlite")]
+    with Ledger(toy / "ledger.sqlite") as book:
+        (drawn,) = (each for each in book.history() if each.kind == "reserve" and each.state == "released")
+        assert book.account("toy").rho_spent > 10 * Fraction(drawn.rho)
+    freed = CliRunner().invoke(app, ["budget", "free", str(entry), *place])
+    assert freed.exit_code == 0, freed.output
+    with Ledger(toy / "ledger.sqlite") as book:
+        assert book.account("toy").rho_spent == Fraction(drawn.rho)
+        for wrong in (entry, drawn.seq, 10_000):
+            with pytest.raises(dc.errors.BudgetError, match="must hold a ceiling to be freed"):
+                free_ceiling(book, wrong)
+        book.verify()
+    assert drawn.seq in {part.entry for part in ask(toy).pooled.parts}
+
+
+def test_a_ceiling_of_a_service_is_not_freed_beside_it(toy):
+    """Its request would end without a result."""
+    granted(toy)
+    _, method = opened(toy)
+    with Ledger(toy / "ledger.sqlite") as book:
+        terms = terms_for(method, "toy", book, 0.999, AT_MOST)
+        ceiling = Ceiling(book, dc.Metadata.from_value(METADATA), terms, {"method": "moments"})
+        entry = ceiling.reserve(reference="jedgs42ckgossynx").entry
+        with pytest.raises(dc.errors.BudgetError, match="of its request jedgs42ckgossynx"):
+            free_ceiling(book, entry)
+        assert book.state(entry) == "reserved"
+
+
+def test_history_says_what_to_do_with_a_ceiling_that_nobody_draws_from(toy, monkeypatch):
+    """It names the entry that a dead process left; the same request again gives the rest back, and nothing is named."""
+    granted(toy)
+    held = left_by_a_dead_process(toy, monkeypatch)
+    shown = ["budget", "history", "--ledger", str(toy / "ledger.sqlite")]
+    assert f"Entry {held} holds what parts below a ceiling may still draw" in CliRunner().invoke(app, shown).output
     ask(toy)
     assert "may still draw" not in CliRunner().invoke(app, shown).output

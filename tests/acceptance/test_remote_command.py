@@ -173,6 +173,9 @@ def test_a_price_and_a_plan(office):
     assert "epsilon 0.5, replace_one" in done.out
     record = office.json("ann", *SELECT, 0.5, "--dry-run")
     assert (record["schema"], record["cost"]["epsilon"]) == ("discreet/plan@1", 0.5)
+    parts = office.json("ann", "plan", "toy", "--target", "y", "--until", "0.9", "--at-most", "1", "--tables", 2)
+    assert (parts["until"], parts["at_most"]) == (0.9, 1.0)
+    assert all(0.0 < scenario["mean"] <= scenario["worst"] <= 1.0 for scenario in parts["scenarios"])
     figures = office.json("ann", "plan", "toy", "--target", "y", "--epsilon", "1", "--tables", 1, "--compare")
     assert figures["schema"] == "discreet/expectation@1"
     assert office.json("ann", "requests")["requests"] == before

@@ -241,6 +241,30 @@ def reconcile(
 
 
 @app.command()
+def free(
+    entry: Annotated[int, typer.Argument(help="The entry that holds it, as `discreet budget history` names it.")],
+    ledger: LedgerOption = None,
+    witness: WitnessOption = None,
+    json_: Json = False,
+) -> None:
+    """Give back what parts below a ceiling have not drawn, where nobody buys them any more.
+
+    What was drawn stays charged, and its releases are kept.
+
+    \b
+    Example:
+      discreet budget free 12
+    """
+    with _existing(ledger, witness) as book:
+        account = book.account(str(workflow.free_ceiling(book, entry).dataset))
+    if json_:
+        as_json("discreet/account@1", **account_record(account))
+    else:
+        result(f"Entry {entry} holds nothing any more; what its parts have drawn stays charged.")
+        result(account_line(account))
+
+
+@app.command()
 def witness(
     file: Annotated[Path, typer.Argument(help="The witness: a file on another disk than the ledger.")],
     ledger: LedgerOption = None,

@@ -69,7 +69,8 @@ def held_line(entry: "workflow.Entry") -> str:
     """What to do where nobody buys the parts any more."""
     return (
         f"Entry {entry.seq} holds what parts below a ceiling may still draw. If nobody is buying them, give the same "
-        "command again: it goes on from what was bought, and gives back what it does not draw."
+        "command again: it goes on from what was bought, and gives back what it does not draw. Or give it back: "
+        f"`discreet budget free {entry.seq}`."
     )
 
 

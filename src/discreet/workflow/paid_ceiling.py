@@ -11,7 +11,7 @@ from discreet.accounting.events import GaussianEvent
 from discreet.accounting.guarantee import Guarantee
 from discreet.data.metadata import Metadata
 from discreet.errors import BudgetError, VerificationError
-from discreet.ledger import Ledger, Reservation
+from discreet.ledger import Entry, Ledger, Reservation
 from discreet.ledger.reservation import Within
 from discreet.release import canonical_sha256
 from discreet.workflow.paid_terms import Cost, Terms
@@ -94,6 +94,23 @@ class Ceiling:
         if entry is not None:
             with suppress(BudgetError):  # another process was quicker
                 self._ledger.reservation(entry).cancel(within=within)
+
+
+def free_ceiling(ledger: Ledger, entry: int) -> Entry:
+    """Give back what a ceiling still holds, where nobody buys its parts any more; what was drawn stays charged."""
+    held = next((each for each in ledger.history() if each.seq == entry), None)
+    if held is None or held.state != "reserved" or "ceiling" not in held.facts:
+        raise BudgetError(
+            f"An entry must hold a ceiling to be freed, but entry {entry} does not. `discreet budget history` names "
+            "those that do."
+        )
+    if "reference" in held.facts:
+        raise BudgetError(
+            f"A ceiling must be no service's to be freed, but that of entry {entry} is of its request "
+            f"{str(held.facts['reference'])[:40]}. Wait until it ends, or withdraw it there."
+        )
+    ledger.reservation(entry).cancel()  # refused where a part was drawn in between: the rest is another entry's
+    return held
 
 
 def question_of(locator: str | None, target: str, candidates: Sequence[str] | None) -> dict[str, Any]:

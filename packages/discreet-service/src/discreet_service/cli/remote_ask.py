@@ -13,6 +13,7 @@ from discreet.cli import plan as planning
 from discreet.cli import select as selecting
 from discreet.cli.forms import form_of
 from discreet.cli.options import Quiet
+from discreet.cli.plan_parts import expect_parts
 from discreet.cli.request_options import Asked, sharing
 from discreet.cli.spend import deliver
 from discreet.cli.stops import stops
@@ -22,6 +23,7 @@ from discreet_service.cli.remote_send import DatasetName, Json, Sending, send, s
 PLAN_EXAMPLE = """\b
 Example:
   discreet remote plan rand-hie --target mdvis --epsilon 0.1,1
+  discreet remote plan rand-hie --target mdvis --until 0.9 --at-most 2
 """
 SELECT_EXAMPLE = """\b
 Example:
@@ -48,9 +50,10 @@ Example:
 """
 
 
-@sharing(planning.question)
+@sharing(planning.question, stops)
 def plan(
     options: planning.PlanAsked,
+    stop: dict[str, Any],
     dataset: DatasetName,
     out: Annotated[
         Path | None, typer.Option(help="Write the figures here: .csv, or .html for a page with pictures.")
@@ -62,6 +65,9 @@ def plan(
     planning.check_out(out, options.fields["supposed"].get("like"))
     with service() as remote:
         public = remote.metadata(dataset)
+    if stop:
+        expect_parts(options, stop, public, out, json_, quiet)
+        return
     planning.expect(options, public, ("discreet", "remote", "select", dataset), out, form_of(None, json_), quiet)
 
 
