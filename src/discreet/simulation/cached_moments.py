@@ -8,7 +8,8 @@ import numpy.typing as npt
 from typing_extensions import override
 
 from discreet.data.engine import Table
-from discreet.kernels.sufficient_statistics.selection import Penalty, best_models
+from discreet.kernels.subsets.best_subsets import project, search_subsets, stepwise_models
+from discreet.kernels.sufficient_statistics.selection import Penalty
 from discreet.mechanisms.rng import Source
 from discreet.methods.base.method import Outcome, Progress
 from discreet.methods.moments.fission import FISSION, parts_of
@@ -16,13 +17,16 @@ from discreet.methods.moments.moment_answers import MomentAnswers
 from discreet.methods.moments.moments_selection import NoisyMoments
 from discreet.methods.moments.noisy_moments import PreparedMoments
 from discreet.methods.subset_selection.tuning import estimate_privately
-from discreet.typing import Floats
+from discreet.typing import Bools, Floats
 
 MOST_UNITS = 10
 """Of up to so many columns all models are looked at, which needs no compiler."""
 
-MOST_WORK = 1e6
-"""Multiplications of a search among more: a plan draws hundreds of releases, and the best model is found first."""
+MOST_SEARCHED, MOST_WORK = 64, 1e3
+"""Columns that are searched, and multiplications after which that ends; among more, stepwise regression upward."""
+
+SIZES = (16, 48)
+"""Of models among more columns, by steps; of all sizes only where the largest is the best."""
 
 
 class CachedMoments(PreparedMoments):
@@ -30,8 +34,9 @@ class CachedMoments(PreparedMoments):
 
     Notes
     -----
-    Noise and selection are those of `PreparedMoments`, from the same words of a source; among many columns the search
-    ends earlier. Left out is what a plan does not need: the best models of each size and their R^2.
+    Noise and selection are those of `PreparedMoments`, from the same words of a source; among many columns a search
+    that ends early, or stepwise regression, nearly always selects the same columns. Left out is what a plan does not
+    need: the best models of each size and their R^2.
     """
 
     @cached_property
@@ -46,9 +51,7 @@ class CachedMoments(PreparedMoments):
         sums = replace(self.sums, design=tuned.setting.design)
         record = sums.draw(tuned.moments, self.estimates, self.budget, rng)
         selects_by_part = self.parameters.get("selective_inference") == FISSION
-        return ReadMoments(
-            parts_of(self.method.divided(record, rng), FISSION)[0] if selects_by_part else record, MOST_WORK
-        )
+        return ReadMoments(parts_of(self.method.divided(record, rng), FISSION)[0] if selects_by_part else record)
 
     def read(self, released: "ReadMoments") -> tuple[str, ...]:
         """Return the columns that its penalty selects from released moments."""
@@ -60,18 +63,52 @@ class CachedMoments(PreparedMoments):
 
 
 class ReadMoments(MomentAnswers):
-    """The model that `MomentAnswers.select` finds, by a look at all of them."""
+    """The model that `MomentAnswers.select` finds, by a look at all of them; among many columns nearly always."""
 
     def under(self, penalty: Penalty, max_false: float | None = None) -> tuple[str, ...]:
         """Columns of the best model under a penalty."""
         penalties = self.penalties(penalty, self._units, max_false)
         sums = self._misfits
         if sums is None:
-            best = best_models(self._weighted, self._units, self._owned((None,)), penalties, None, self.most_work)
-            return tuple(name for j, name in enumerate(self.candidates) if best.mask >> j & 1)
+            return self._best(penalties)
         bits = _models(len(self._units))
         inside = bits[int((sums + bits @ penalties).argmin())]
         return tuple(name for name, is_inside in zip(self.candidates, inside, strict=True) if is_inside)
+
+    def _best(self, penalties: Floats) -> tuple[str, ...]:
+        """Columns of the best of good models of each size; larger ones are looked at where the largest is the best."""
+        d, variance = len(self.candidates), self._weighted.residual_variance
+        for size in sorted({min(size, d) for size in (*SIZES, d)}):
+            sums, models = self._of_sizes(size)
+            criteria = sums / variance + models @ penalties
+            place = int(criteria.argmin())
+            if place + 1 < size:
+                break
+        if criteria[place] >= self._empty / variance:
+            return ()
+        return tuple(name for name, is_inside in zip(self.candidates, models[place], strict=True) if is_inside)
+
+    def _of_sizes(self, max_size: int) -> tuple[Floats, Bools]:
+        """Good models of each size, the same for all penalties."""
+        if max_size not in self._steps:
+            facts = (*self._weighted[:3], self._units, self._owned((None,)), max_size)
+            if len(self.candidates) <= MOST_SEARCHED:
+                search = search_subsets(*facts, most_work=MOST_WORK)
+                self._steps[max_size] = search.rss[:, 0], search.models[:, 0]
+            else:
+                self._steps[max_size] = stepwise_models(*facts)
+        return self._steps[max_size]
+
+    @cached_property
+    def _steps(self) -> dict[int, tuple[Floats, Bools]]:
+        return {}
+
+    @cached_property
+    def _empty(self) -> float:
+        """Residual sum of squares without any candidate."""
+        gram, xty, yty = self._weighted[:3]
+        moments = np.block([[gram, xty[:, None]], [xty[None, :], np.array([[yty]])]])
+        return max(float(project(moments, self._owned((None,)))[-1, -1]), 0.0)
 
     @cached_property
     def _units(self) -> npt.NDArray[np.bool_]:

@@ -83,10 +83,10 @@ class PairedCurves:
                     progress("Simulating tables", 1, None)
 
         take(work.rated(number, self._tables) for number in numbers[:1])  # pays what is loaded once
-        start = time.perf_counter()
+        start = time.process_time()
         take(work.rated(number, self._tables) for number in numbers[1:2])
         rest = numbers[2:]
-        if n_processes > 1 and (time.perf_counter() - start) * len(rest) > selection.WORTH_SECONDS:
+        if n_processes > 1 and (time.process_time() - start) * len(rest) > selection.WORTH_SECONDS:
             take(spread(work.rated, rest, n_processes))
         else:
             take(work.rated(number, self._tables) for number in rest)

@@ -4,7 +4,7 @@ from discreet.mechanisms.rng import Source
 from discreet.simulation.scenario import Scenario
 from discreet.simulation.simulated_table import SimulatedTable
 
-KEPT_CELLS = 2**24
+KEPT_CELLS = 2**22
 """Of the drawn tables that are kept for another look."""
 
 

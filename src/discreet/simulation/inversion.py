@@ -121,7 +121,7 @@ def epsilons_for(
 ) -> list[Expected]:
     """Return the least epsilon of each selection that reaches a goal; those that never do are left out."""
     work, results = _Inversion(scenario, goal, measure, n_tables, seed), list[Expected | None]()
-    start = time.perf_counter()
+    start = time.process_time()
 
     def take(more: Iterable[Expected | None]) -> None:
         for result in more:
@@ -131,7 +131,7 @@ def epsilons_for(
 
     take(work.epsilon(rival) for rival in rivals[:1])
     remaining = rivals[1:]
-    if n_processes > 1 and (time.perf_counter() - start) * len(remaining) > selection.WORTH_SECONDS:
+    if n_processes > 1 and (time.process_time() - start) * len(remaining) > selection.WORTH_SECONDS:
         take(spread(work.epsilon, remaining, n_processes))
     else:
         take(work.epsilon(rival) for rival in remaining)

@@ -228,10 +228,10 @@ def expected(
                 progress("Simulating tables", 1, n_tables)
 
     take(work.rated(number, tables) for number in range(min(1, n_tables)))  # pays what is loaded once
-    start = time.perf_counter()
+    start = time.process_time()
     take(work.rated(number, tables) for number in range(1, min(2, n_tables)))
     remaining = range(2, n_tables)
-    if n_processes > 1 and (time.perf_counter() - start) * len(remaining) > WORTH_SECONDS:
+    if n_processes > 1 and (time.process_time() - start) * len(remaining) > WORTH_SECONDS:
         take(spread(work.rated, remaining, n_processes))
     else:
         take(work.rated(number, tables) for number in remaining)

@@ -27,7 +27,8 @@ if TYPE_CHECKING:  # they need scipy, which a command that plans nothing must no
     from discreet.simulation.scenario import Scenario
 
 MOST_IN_A_MODEL = 60
-"""Features among which the best subset is looked for; of more, columns are screened."""
+"""Features among which the best subset is looked for; of more, columns are screened. Of other columns that are more,
+moments are released once."""
 
 LEAST_EPSILON, MOST_EPSILON = 1e-6, 1000.0
 
@@ -127,10 +128,11 @@ def _rivals(question: Question, scenario: "Scenario") -> "tuple[list[Rival], lis
         usual = [rival for rival in screened if rival.parameters.get(FIXED) != "auto"]
     elif question.metadata.features is not None and question.candidates is None:
         usual = [rival for rival in usual if rival.method in SCREENINGS]  # a model must have its candidates named
+    is_long = len(scenario.candidates) > MOST_IN_A_MODEL
     if not question.methods:
         if question.parameters:
             raise InvalidParameterError("Parameters must be those of a method. Give --method beside --set.")
-        return [], usual
+        return [], [rival for rival in usual if not is_long or _is_quick(rival, question.delta)]
     answers: list[Rival] = []
     for method in dict.fromkeys(question.methods):
         if method not in CHOOSING:
@@ -143,7 +145,14 @@ def _rivals(question: Question, scenario: "Scenario") -> "tuple[list[Rival], lis
             own = [Rival(f"{method}, {description}" if description else method, method, parameters)]
         answers += own
     names = {rival.name for rival in answers}
+    usual = [rival for rival in usual if not is_long or _is_quick(rival, question.delta)]
     return answers, [] if question.is_alone else [rival for rival in usual if rival.name not in names]
+
+
+def _is_quick(rival: "Rival", delta: float) -> bool:
+    """Whether a plan of many columns has the time: of noisy moments one release, with the delta that may be spent."""
+    is_usual = "model_penalty" not in rival.parameters and rival.parameters.get("delta", 0.0) == delta
+    return rival.method != "moments" or is_usual
 
 
 def _choices(

@@ -1,8 +1,9 @@
 """A plan's figures, in stages: few tables for all selections, many for those that do best, unkind tables for these."""
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from discreet.methods.base.method import Progress
 from discreet.simulation.curves import PairedCurves
@@ -17,17 +18,47 @@ from discreet.workflow.recommendation import recommended, requests, shortlist
 
 Row = dict[str, Any]
 
-SOONEST_TABLES, FIRST_TABLES = 4, 16
-"""For each selection, before anything is shown, and before some are left out."""
-
-MANY_TABLES = 200
-"""For the selections that do best; of several scenarios together twice as many."""
-
 STEP = 4
 """Steps in which many tables are reached; figures are shown after each."""
 
-UNKIND_TABLES = 50
-HALF_TABLES = 100
+
+class Counts(NamedTuple):
+    """How many tables are drawn.
+
+    Parameters
+    ----------
+    most_candidates : int
+        Up to so many columns.
+    soonest, first : int
+        For each selection, before anything is shown, and before some are left out.
+    many : int
+        For the selections that do best; of several scenarios together twice as many.
+    beside_first : int
+        Of unkind tables and of those with half the rows, before it is asked whether they are enough.
+    half, unkind : int
+        Of these at most.
+    sure, beside_sure : float
+        Standard errors at which no more tables are drawn.
+    """
+
+    most_candidates: float
+    soonest: int
+    first: int
+    many: int
+    beside_first: int
+    half: int
+    unkind: int
+    sure: float
+    beside_sure: float
+
+
+COUNTS = (
+    Counts(8, 4, 16, 200, 20, 100, 50, 0.02, 0.05),
+    Counts(60, 4, 16, 60, 12, 24, 24, 0.03, 0.075),
+    Counts(math.inf, 2, 4, 16, 4, 8, 4, 0.1, 0.2),
+)
+"""Each table takes longer with more columns: fewer are drawn, and the standard errors say so."""
+
 FIT_TABLES = 4
 MOST_FIT_TABLES = 40
 
@@ -63,8 +94,11 @@ class Stages:
         self._question, self._groups, self._rivals, self._choices = question, groups, rivals, choices
         self._n_processes, self._told, self._n_done = n_processes, progress, 0
         self._n_scenarios = sum(map(len, groups))
-        self._n_first = question.n_tables or FIRST_TABLES
-        self._n_many = question.n_tables or max(FIRST_TABLES, min(MANY_TABLES, 2 * MANY_TABLES // self._n_scenarios))
+        n_candidates = max((len(scenario.candidates) for group in groups for scenario in group), default=0)
+        self._counts = next(counts for counts in COUNTS if n_candidates <= counts.most_candidates)
+        first, many = self._counts.first, self._counts.many
+        self._n_first = question.n_tables or first
+        self._n_many = question.n_tables or max(first, min(many, 2 * many // self._n_scenarios))
 
     def _progress(self, what: str, count: int, total: int | None) -> None:
         """Tell how many tables of all are done; how many that will be is only known nearly."""
@@ -74,7 +108,7 @@ class Stages:
             self._told(what, count, total)
             return
         n_tables = self._question.n_tables
-        beside = (n_tables or HALF_TABLES) + len(UNKIND) * (n_tables or UNKIND_TABLES)
+        beside = (n_tables or self._counts.half) + len(UNKIND) * (n_tables or self._counts.unkind)
         self._n_done += count
         if self._n_done <= self._n_scenarios * self._n_many + beside:
             self._told(what, count, self._n_scenarios * self._n_many + beside)
@@ -100,7 +134,7 @@ class Stages:
             ]
             for scenarios, rivals in zip(self._groups, self._rivals, strict=True)
         ]
-        for n_tables in sorted({min(SOONEST_TABLES, self._n_first), self._n_first}):
+        for n_tables in sorted({min(self._counts.soonest, self._n_first), self._n_first}):
             for curve in (curve for group in curves for curve in group):
                 self._extend(curve, n_tables, None)
             rows = self._rows(curves)
@@ -120,14 +154,17 @@ class Stages:
         answer = self._judged(replace(empty, rows=rows, fits=fits, is_final=False))
         yield answer
         step = -(-self._n_many // STEP)
-        for n_tables in range(max(step, self._n_first + 1), self._n_many + step, step):
+        for n_tables in range(max(step, self._n_first + step // 2), self._n_many + step, step):
             names = shortlist(question, answer)
             for curve in (curve for group in curves for curve in group):
                 self._extend(curve, min(n_tables, self._n_many), names)
             answer = self._judged(replace(answer, rows=self._rows(curves)))
             yield answer
+            if question.n_tables is None and _most_error(answer.rows, names) <= self._counts.sure:
+                break
+        n_tables = max((row["n_draws"] for row in answer.rows), default=0) // question.n_draws
         for curve in (curve for group in curves for curve in group):  # one may have come to the front at the end
-            self._extend(curve, self._n_many, shortlist(question, answer))
+            self._extend(curve, n_tables, shortlist(question, answer))
         yield self._judged(replace(answer, rows=self._rows(curves)))
 
     def _extend(self, curve: PairedCurves, n_tables: int, names: Sequence[str] | None) -> None:
@@ -197,12 +234,12 @@ class Stages:
         if question.goal is not None:
             epsilons = tuple(sorted({row["epsilon"] for row in answer.rows if row["rival"] in names}))
         half = replace(scenario, n_rows=max(scenario.n_rows // 2, 1))
-        fewer = self._figures(half, rivals, epsilons, question.n_tables or HALF_TABLES)
+        fewer = self._figures(half, rivals, epsilons, question.n_tables or self._counts.half)
         answer = replace(answer, fewer=fewer)
         yield answer
         unlucky = list[Row]()
         for unkind in unkind_scenarios(scenario):
-            rows = self._figures(unkind, rivals, epsilons, question.n_tables or UNKIND_TABLES)
+            rows = self._figures(unkind, rivals, epsilons, question.n_tables or self._counts.unkind)
             unlucky += [{**row, "kind": unkind.unkindness.name} for row in rows]
         yield replace(answer, unlucky=tuple(unlucky), is_final=True)
 
@@ -212,8 +249,13 @@ class Stages:
         curve = PairedCurves(
             scenario, rivals, epsilons, self._question.n_draws, self._question.seed, DrawnTables(scenario)
         )
-        self._extend(curve, n_tables, None)
-        return tuple(asdict(figure) for figure in curve.expected())
+        rows = tuple[Row, ...]()
+        for count in sorted({self._question.n_tables or self._counts.beside_first, n_tables}):
+            self._extend(curve, count, None)
+            rows = tuple(asdict(figure) for figure in curve.expected())
+            if _most_error(rows, [rival.name for rival in rivals]) <= self._counts.beside_sure:
+                break
+        return rows
 
     def _hardest(self, answer: Expectation, name: str) -> Scenario:
         """The scenario, of the first number of rows, in which a selection does worst."""
@@ -224,6 +266,11 @@ class Stages:
         }
         place = min(range(len(self._groups[0])), key=lambda at: list(totals.values())[at])
         return self._groups[0][place]
+
+
+def _most_error(rows: Sequence[Row], names: Sequence[str]) -> float:
+    """Largest standard error of the chance of the right columns, of some selections."""
+    return max((float(row["error"]) for row in rows if row["rival"] in names), default=0.0)
 
 
 def scenario_names(scenarios: Sequence[Scenario]) -> list[str]:

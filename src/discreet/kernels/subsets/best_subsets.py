@@ -81,15 +81,7 @@ def search_subsets(
     Every size has a model: the search starts from those of `stepwise`. A function of the arguments alone.
     Shapes: gram (p, p), xty (p,), units (d, p), always (p,).
     """
-    moments = project(np.block([[gram, xty[:, None]], [xty[None, :], np.array([[yty]])]]), always)
-    total = max(float(moments[-1, -1]), 0.0)
-    columns = [column for unit in units for column in np.flatnonzero(unit)]
-    starts = np.concatenate([[0], np.cumsum(units.sum(axis=1))]).astype(np.int64)
-    length = np.sqrt(np.maximum(np.append(moments.diagonal()[columns], total), 0.0))
-    inverse = np.divide(1.0, length, out=np.zeros_like(length), where=length > 0.0)
-    places = np.append(columns, len(xty))
-    scaled = moments[np.ix_(places, places)] * inverse[:, None] * inverse[None, :]
-    np.fill_diagonal(scaled, 1.0)  # a column that is left with nothing correlates with nothing
+    scaled, starts, total = _scaled(gram, xty, yty, units, always)
     correlations = scaled[:-1, :-1]
     smallest = float(np.linalg.eigvalsh(correlations)[0])
     ridge = RIDGE - min(smallest, 0.0) if smallest < DEPENDENT else 0.0
@@ -103,6 +95,44 @@ def search_subsets(
     unlisted = np.multiply(least[1:], total, out=np.full(max_size, np.inf), where=np.isfinite(least[1:]))
     bits = np.unpackbits(words[1:].astype("<u8").view(np.uint8), axis=2, bitorder="little")
     return Search(rss, bits[:, :, : len(units)].view(np.bool_), unlisted, is_proven)
+
+
+def stepwise_models(
+    gram: Floats, xty: Floats, yty: float, units: Bools, always: Bools, max_size: int
+) -> tuple[Floats, Bools]:
+    """Return the residual sum of squares and the units of a good model of each size, by stepwise regression upward.
+
+    Nothing is proven of them; a small share of the cost of `search_subsets`. Shapes: gram (p, p), xty (p,), units
+    (d, p), always (p,); returns (max_size,), (max_size, d).
+    """
+    scaled, starts, total = _scaled(gram, xty, yty, units, always)
+    compiled = importlib.import_module("discreet.kernels.subsets.best_subsets_steps_compiled")
+    words = compiled.upward(np.ascontiguousarray(scaled[:-1, :-1]), scaled[:-1, -1].copy(), starts, max_size)
+    models = np.unpackbits(words.astype("<u8").view(np.uint8), axis=1, bitorder="little")[:, : len(units)].view(
+        np.bool_
+    )
+    rss = np.empty(max_size)
+    for size, model in enumerate(models):
+        at = np.flatnonzero(np.repeat(model, np.diff(starts)))
+        side = scaled[at, -1]
+        rss[size] = max(1.0 - float(side @ np.linalg.lstsq(scaled[np.ix_(at, at)], side, rcond=DEPENDENT)[0]), 0.0)
+    return rss * total, models
+
+
+def _scaled(
+    gram: Floats, xty: Floats, yty: float, units: Bools, always: Bools
+) -> tuple[Floats, npt.NDArray[np.int64], float]:
+    """Return the correlations of the units' columns, the target last, their places, and the target's square."""
+    moments = project(np.block([[gram, xty[:, None]], [xty[None, :], np.array([[yty]])]]), always)
+    total = max(float(moments[-1, -1]), 0.0)
+    columns = [column for unit in units for column in np.flatnonzero(unit)]
+    starts = np.concatenate([[0], np.cumsum(units.sum(axis=1))]).astype(np.int64)
+    length = np.sqrt(np.maximum(np.append(moments.diagonal()[columns], total), 0.0))
+    inverse = np.divide(1.0, length, out=np.zeros_like(length), where=length > 0.0)
+    places = np.append(columns, len(xty))
+    scaled = moments[np.ix_(places, places)] * inverse[:, None] * inverse[None, :]
+    np.fill_diagonal(scaled, 1.0)  # a column that is left with nothing correlates with nothing
+    return scaled, starts, total
 
 
 def project(moments: Floats, always: Bools) -> Floats:

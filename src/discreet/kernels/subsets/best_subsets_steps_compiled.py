@@ -5,6 +5,8 @@ its inverse, its coefficients stand beside them, and the residual moments of the
 so that any step, an exchange too, is judged by a few products.
 """
 
+from typing import Any
+
 import numba
 import numpy as np
 import numpy.typing as npt
@@ -32,19 +34,32 @@ def stepwise(gram: Floats, xty: Floats, starts: Places, max_size: int) -> tuple[
     1960, Multiple regression analysis; Miller 2002, Subset Selection in Regression, chapter 3; Goodnight 1979, A
     tutorial on the sweep operator. Shapes: gram (q, q), xty (q,), starts (d + 1,); returns (max_size, 2) twice.
     """
-    d, q = len(starts) - 1, len(xty)
-    table = np.block([[gram, xty[:, None]], [xty[None, :], np.ones((1, 1))]])
-    width = int(np.diff(starts).max())
-    masks = (np.zeros((max_size, 2), np.uint64), np.zeros((max_size, 2), np.uint64))
-    for upward in (True, False):
-        state = (table.copy(), np.zeros(q, np.bool_), np.zeros(d, np.bool_))
-        space = (np.empty((width, width)), np.empty((width, width)), np.empty((width, width)), np.empty((3, width)))
-        _climb(state, starts, max_size, upward, space, masks[0 if upward else 1])
+    down, up = (np.zeros((max_size, 2), np.uint64) for _ in range(2))
+    _climb(*_start(gram, xty, starts), max_size, False, down)
+    _climb(*_start(gram, xty, starts), max_size, True, up)
+    return up, down
+
+
+def upward(gram: Floats, xty: Floats, starts: Places, max_size: int) -> Masks:
+    """Return the models on the way from no unit, as masks: up to a small size, a fraction of the time of both ways.
+
+    Shapes: gram (q, q), xty (q,), starts (d + 1,); returns (max_size, 2).
+    """
+    masks = np.zeros((max_size, 2), np.uint64)
+    _climb(*_start(gram, xty, starts), max_size, True, masks)
     return masks
 
 
+def _start(gram: Floats, xty: Floats, starts: Places) -> tuple[Any, Places, Any]:
+    """Return the state without any unit, and room for small matrices."""
+    d, q, width = len(starts) - 1, len(xty), int(np.diff(starts).max())
+    table = np.block([[gram, xty[:, None]], [xty[None, :], np.ones((1, 1))]])
+    squares = tuple(np.empty((width, width)) for _ in range(3))
+    return (table, np.zeros(q, np.bool_), np.zeros(d, np.bool_)), starts, (*squares, np.empty((3, width)))
+
+
 @_compile
-def _climb(state, starts, max_size, upward, space, models):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+def _climb(state, starts, space, max_size, upward, models):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
     """Add units one by one, or drop them from all; exchange at each size while that helps."""
     inside = state[2]
     d = len(inside)

@@ -11,7 +11,7 @@ from sklearn.datasets import load_breast_cancer, load_diabetes
 from tests.unit.kernels.kernel_problems import DESIGNS, simulated
 
 from discreet.kernels.subsets import best_subsets_compiled
-from discreet.kernels.subsets.best_subsets import best_subsets, search_subsets
+from discreet.kernels.subsets.best_subsets import best_subsets, search_subsets, stepwise_models
 from discreet.kernels.subsets.best_subsets_node_compiled import drop, refresh
 from discreet.kernels.subsets.best_subsets_steps_compiled import stepwise
 
@@ -294,3 +294,25 @@ def test_steps_and_exchanges_find_what_enumeration_finds():
             hits += best in [int(words[size - 1, 0]) for words in models]
             assert all(int(words[size - 1, 0]).bit_count() == size for words in models)
     assert hits >= 66
+
+
+@pytest.mark.parametrize("design", DESIGNS)
+def test_stepwise_models_are_what_their_residuals_say(design):
+    """Each size has a model of so many units, whose residuals an independent solver leaves, and none beats the best."""
+    units = np.zeros((6, 10), dtype=bool)
+    for j, columns in enumerate([(0, 4), (1,), (2, 5, 8), (3, 6), (9,), (7,)]):
+        units[j, list(columns)] = True
+    always, near = np.zeros(10, dtype=bool), 0
+    for seed in range(3):
+        X, y = table(design, 80, 10, seed)
+        facts = X.T @ X, X.T @ y, float(y @ y), units, always, 6
+        rss, models = stepwise_models(*facts)
+        exact = best_subsets(*facts, 1)[0][:, 0]
+        for size, model in enumerate(models, 1):
+            inside = X[:, units[model].any(axis=0)]
+            left = float(((y - inside @ np.linalg.lstsq(inside, y, rcond=1e-10)[0]) ** 2).sum())
+            assert model.sum() == size
+            assert rss[size - 1] == pytest.approx(left, rel=1e-6, abs=1e-8 * float(y @ y))
+        assert (rss >= exact - 1e-8 * float(y @ y)).all()
+        near += int((rss <= exact + 1e-3 * float(y @ y)).sum())
+    assert near >= 15
