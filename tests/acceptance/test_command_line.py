@@ -36,6 +36,7 @@ COMMANDS = [
     ["metadata", "check"],
     ["metadata", "schema"],
     ["metadata", "convert"],
+    ["budget", "free"],
     ["budget", "grant"],
     ["budget", "allot"],
     ["budget", "show"],
@@ -104,6 +105,16 @@ def test_help_of_groups(place, command):
     assert max(map(len, done.out.splitlines())) <= 80
     inside = {words[len(command)] for words in COMMANDS if words[: len(command)] == command}
     assert inside <= set(re.findall(r"│ (\w+) ", done.out))
+
+
+def test_help_is_readable_on_a_narrow_terminal(place, monkeypatch):
+    """What an option does fills half of a line of 80 characters at least; wide ones have panels."""
+    told = place.run("select", "--help").out
+    texts = [line[34:] for line in told.splitlines() if line.startswith("  --") and len(line) > 34]
+    assert max(map(len, texts)) >= 40
+    assert "│" not in told
+    monkeypatch.setenv("COLUMNS", "120")
+    assert "│" in place.run("select", "--help").out
 
 
 def test_every_command_is_tested(place):

@@ -37,8 +37,9 @@ if TYPE_CHECKING:
 
 EXAMPLE = """\b
 Example:
-  discreet fit --data rand_hie.parquet --metadata rand_hie.yaml --target mdvis \\
-    --columns lncoins,physlm,disea --epsilon 1 --delta 1e-6 --out fit.json
+  discreet fit --data rand_hie.parquet --metadata rand_hie.yaml \\
+    --target mdvis --columns lncoins,physlm,disea --epsilon 1 --delta 1e-6 \\
+    --out fit.json
   discreet fit --from release.json --data rand_hie.parquet \\
     --metadata rand_hie.yaml --epsilon 1 --delta 1e-6
   discreet fit --from moments.json --posterior

@@ -1,6 +1,7 @@
 """Commands whose modules are imported when they are used: no command waits for the libraries of another."""
 
 import importlib
+import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -9,6 +10,9 @@ from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command, get_group
 
 from discreet.errors import NotInstalledError
+
+WIDE_ENOUGH = 110
+"""Characters of a line from which on the panels of help have room."""
 
 ENTRY_POINTS = "discreet.commands"
 """The group in which other packages name their commands, each an app of typer."""
@@ -33,7 +37,7 @@ class ListedCommand(TyperCommand):
             command = get_command(app)
         command.name = self.name
         _sort_options(command, getattr(module, "PANELS", {}))
-        return command
+        return _without_panels_where_narrow(command)
 
 
 class PluggedCommand(ListedCommand):
@@ -51,6 +55,14 @@ class PluggedCommand(ListedCommand):
             command.name = self.name
             return command
         raise NotInstalledError(self.content, self.package)
+
+
+def _without_panels_where_narrow(command: Any) -> Any:
+    """Have help in two plain columns where panels would leave a word or two for what an option does."""
+    if shutil.get_terminal_size().columns < WIDE_ENOUGH:
+        for each in getattr(command, "commands", {"": command}).values():  # a list of commands has room
+            each.rich_markup_mode = None
+    return command
 
 
 def _sort_options(command: Any, panels: Mapping[str, Sequence[str]]) -> None:

@@ -32,7 +32,8 @@ def report(
     \b
     Example:
       discreet report release.json --out report.html
-      discreet report release.json --audience participant --contact "the data office, room 12" --out leaflet.pdf
+      discreet report release.json --audience participant \\
+        --contact "the data office, room 12" --out leaflet.pdf
     """
     chosen: Any = format_ or (FORMATS.get(out.suffix.lower()) if out is not None else "text")
     if chosen is None:

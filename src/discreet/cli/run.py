@@ -14,7 +14,7 @@ from discreet.cli.spend import spend
 _PLAN = (Path(__file__).parents[1] / "workflow" / "rand_hie_plan.yaml").read_text()
 EXAMPLE = f"""\b
 Example of PLAN.yaml:
-{indent(_PLAN, "  ")}\
+{indent(_PLAN, "  ")}
 \b
 Example:
   discreet run PLAN.yaml --dry-run
