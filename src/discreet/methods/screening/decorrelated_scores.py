@@ -70,8 +70,9 @@ TYPICAL_ROWS = 1000
 DEVIATIONS = 2.5
 """By how many standard deviations scores of no effect may be large: a column whose score varies more has it lowered."""
 
-AIMED = 0.6
-"""Of the stated chance of a false column: with a narrow or skewed target it can be up to 1.6 times what is aimed at."""
+NARROW, AIMED = 2 * GRID // BINS, 0.6
+"""A target that is spread over less than this, a bin of its median, lies on one side of its center. Then scores vary more
+than is known, and this part of the stated chance of a false column is aimed at."""
 
 MOST_SCORE = 2**61
 """In steps: beyond any threshold, and far from where 64 bits end."""
@@ -194,7 +195,7 @@ class PreparedScores(Preparation):
             self._moved * GRID**2,
             GRID**2,
             self._rows_per_unit,
-            AIMED * method.max_false,
+            method.max_false,
             max_size=method.max_size,
         )
         self.parts = self._parts()
@@ -327,7 +328,7 @@ class PreparedScores(Preparation):
         )
         return Part("y_shift", LaplaceEvent(self.budget["y_shift"]), box)
 
-    def _choice_noise(self, variance: float | None) -> NoiseRecord:
+    def _choice_noise(self, variance: float | None, choice: AboveThreshold | None = None) -> NoiseRecord:
         """The noise box, with the threshold for the variance of a score of no effect, in rows."""
         formula = f"{self._moved}, the most that one {self.metadata.unit} changes a score by"
         record = self.choice.noise_record(GRID**2, "decorrelated scores, in rows", formula, CLAIM)
@@ -335,7 +336,7 @@ class PreparedScores(Preparation):
             return record
         # Up to the next of a few values: then the threshold, which is computed from drawn tables, is so once.
         rounded = math.exp2(math.ceil(8.0 * math.log2(max(variance, 1.0))) / 8.0)
-        return record.model_copy(update={"threshold": self.choice.threshold_at(rounded) / GRID**2})
+        return record.model_copy(update={"threshold": (choice or self.choice).threshold_at(rounded) / GRID**2})
 
     def _screening(self, noise: NoiseRecord) -> StepRecord:
         return StepRecord(name="screening", event=event_record(self.choice.event), noise=noise)
@@ -381,7 +382,8 @@ class PreparedScores(Preparation):
         # A noisy number of rows may be larger than it looks.
         more = 2.0 * math.sqrt(cube_variance(self._n_products, self._scale("gram"))) if self._buys_count else 0.0
         variances = (n_rows + more) * self._rows_per_unit * plan.row_variances + n_rows**2 * plan.variances
-        noise = self._choice_noise(float(variances.mean()))
+        chance = self.method.max_false * (AIMED if distance <= NARROW else 1.0)
+        noise = self._choice_noise(float(variances.mean()), replace(self.choice, max_false=chance))
         # What was released before may be added to any score: it moves none of them between neighbors.
         # All is cut, so that no sum wraps around: that would tell neighbors apart.
         shifted = np.abs(np.clip(sums, -MOST_SCORE, MOST_SCORE) + _steps(plan.shifts * n_rows))
