@@ -71,8 +71,8 @@ DEVIATIONS = 2.5
 """By how many standard deviations scores of no effect may be large: a column whose score varies more has it lowered."""
 
 NARROW, AIMED = 2 * GRID // BINS, 0.6
-"""A target that is spread over less than this, a bin of its median, lies on one side of its center. Then scores vary more
-than is known, and this part of the stated chance of a false column is aimed at."""
+"""A target that is spread over less than this, a bin of its median, lies on one side of its center. Then scores vary
+more than is known, and this part of the stated chance of a false column is aimed at."""
 
 MOST_SCORE = 2**61
 """In steps: beyond any threshold, and far from where 64 bits end."""
