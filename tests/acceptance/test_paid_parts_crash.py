@@ -18,7 +18,7 @@ from discreet.cli.main import app
 from discreet.ledger import Ledger
 from discreet.methods.moments.moments_selection import NoisyMoments
 from discreet.release import Release
-from discreet.workflow.paid_ceiling import Ceiling, free_ceiling
+from discreet.workflow.paid_ceiling import Ceiling, free_ceiling, question_of
 from discreet.workflow.paid_parts import parts_of, pay_as_you_go, pool
 from discreet.workflow.paid_terms import Terms, terms_for
 from tests.effort import either
@@ -152,6 +152,23 @@ def test_parts_are_not_restated_below_another_ceiling(toy, accounting):
                 dc.workflow.verify(book, [restated.save(toy / "restated.json")])
             with pytest.raises(dc.errors.VerificationError, match="the ceiling that their release states"):
                 parts_of(restated, book)
+
+
+@pytest.mark.parametrize("accounting", ["zcdp", "basic"])
+def test_a_plain_release_behind_a_ceiling_is_no_part_of_it(toy, accounting):
+    """A ceiling that is freed and reserved again leaves the kinds of entries of a draw, and takes nothing from it."""
+    granted(toy, accounting)
+    table, method = opened(toy)
+    terms = Terms(0.51, 2.0, 1e-6, accounting == "zcdp")
+    with Ledger(toy / "ledger.sqlite") as book:
+        ceiling = Ceiling(book, table.metadata, terms, question_of(table.locator, "y", None))
+        free_ceiling(book, ceiling.reserve().entry)
+        ceiling.reserve()
+        asked = method.model_copy(update={"epsilon": 1.8, "delta": 9e-7, "selective_inference": "none"})
+        plain = dc.workflow.answer(asked, table, "y", ledger=book).release
+        path = pool([plain], terms).save(toy / "picked.json")
+        with pytest.raises(dc.errors.VerificationError, match="the ceiling that their release states"):
+            dc.workflow.verify(book, [path])
 
 
 def test_any_release_of_moments_is_topped_up_and_its_cost_adds_up(toy):

@@ -1,7 +1,7 @@
 """The ceiling of parts in the ledger: reserved before the first part, drawn by each, given back at the end."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from fractions import Fraction
 from importlib.metadata import version
@@ -128,12 +128,21 @@ def check_drawn(ledger: Ledger, dataset: str, parts: Iterable[int], terms: Terms
     history = {entry.seq: entry for entry in ledger.history(dataset)}
     room = dict(zip(("epsilon", "delta"), map(float, terms.room), strict=True))
     for seq in parts:
-        # A draw is one transaction: what was held is cancelled, the rest is reserved, and then the part.
-        before, rest = history.get(seq - 2), history.get(seq - 1)
-        is_drawn = before is not None and rest is not None and (before.kind, rest.kind) == ("cancel", "reserve")
-        ceiling = rest.facts.get("ceiling", {}) if is_drawn and rest is not None else {}
+        rest = history.get(seq - 1)
+        ceiling = rest.facts.get("ceiling", {}) if rest is not None and _is_draw(history, seq) else {}
         if not all(math.isclose(ceiling.get(name, -1.0), value, rel_tol=ALIKE) for name, value in room.items()):
             raise VerificationError(
                 f"Parts must be drawn below the ceiling that their release states, but the one of entry {seq} is not. "
                 "The file was changed: give the one that was written when the parts were bought."
             )
+
+
+def _is_draw(history: Mapping[int, Entry], seq: int) -> bool:
+    """Tell whether what a ceiling held was cancelled, and reserved again as the rest and this part, to the grain."""
+    before, rest, part = (history.get(place) for place in (seq - 2, seq - 1, seq))
+    if before is None or rest is None or part is None or before.request != rest.request:
+        return False
+    names = ("epsilon", "delta") if part.rho is None else ("rho", "failure")
+    held, left, drawn = ([Fraction(getattr(each, name) or 0) for name in names] for each in (before, rest, part))
+    is_whole = all(-whole == kept + taken for whole, kept, taken in zip(held, left, drawn, strict=True))
+    return is_whole and (before.kind, rest.kind, part.kind) == ("cancel", "reserve", "reserve")
