@@ -1,4 +1,4 @@
-"""``discreet select --public-table``: public records in place of bought products of the columns."""
+"""A public table in ``select``, ``run`` and ``plan``: its products of the columns in place of bought ones."""
 
 import hashlib
 import json
@@ -70,7 +70,69 @@ def test_other_files_and_methods_are_refused(place: Place, public):
         (ask(place, other), "must be the one that the metadata declare public"),
         (ask(place, place.data), "must be two"),
         (ask(place, public, "pcls"), "--public-table is for the methods"),
+        (follow(place, steps(place, public_table="other.parquet")), "must be the one that the metadata declare public"),
+        (follow(place, steps(place, public_table=place.data.name)), "must be two"),
+        (follow(place, steps(place, "pcls"), "--public-table", public), "plans that select by moments or decorrelated"),
+        (follow(place, steps(place, public_moments={}), "--public-table", public), "public_moments of its own"),
     ):
         assert done.code != 0
         assert words in done.err
+    assert place.spent("open") == 0
+
+
+# ---- a plan of several steps
+
+
+def steps(place, method="decorrelated", *, inference=None, public_table=None, **own):
+    """Write a plan that selects and fits; a public table is named as it lies beside the plan."""
+    value = {
+        "schema": "discreet/run@1", "data": place.data.name, "metadata": place.metadata.name, "target": "y",
+        "epsilon": 4, "select": {"method": method, **own}, "fit": {"family": "linear"},
+        **({} if public_table is None else {"public_table": public_table}),
+        **({} if inference is None else {"selective_inference": inference}),
+    }  # fmt: skip
+    path = place.folder / "plan.json"
+    path.write_text(json.dumps(value))
+    return path
+
+
+def follow(place, plan, *words):
+    return place.run("run", plan, "--ledger", place.ledger, "--yes", *words)
+
+
+@pytest.mark.parametrize("method", ["decorrelated", "moments"])
+@pytest.mark.parametrize("inference", [None, "none"])
+def test_a_plan_selects_by_the_public_table(place: Place, public, method, inference):
+    """Named in the plan or beside it: one request, which says what is supposed; its report too, without a matrix."""
+    plan, out = steps(place, method, inference=inference, public_table=public.name), place.folder / "r.json"
+    done = follow(place, plan, "--out", out)
+    assert done.code == 0, done
+    assert re.search(r"Selected for y: a\b", done.out)
+    assert "products of the columns: " in done.out
+    value = json.loads(out.read_text())
+    own = value["request"]["parameters"]["select"]["public_moments"]
+    assert own["sha256"] == hashlib.sha256(public.read_bytes()).hexdigest()
+    assert own["n_records"] == 500
+    assert value["request"]["parameters"]["selective_inference"] == (inference or "split")
+    spent = place.spent("open")
+    assert spent == 4
+    again = follow(place, steps(place, method, inference=inference), "--public-table", public)
+    assert again.code == 0, again
+    assert "had been answered before" in again.err
+    assert place.spent("open") == spent
+    shown = place.run("report", out, "--format", "markdown")
+    assert shown.code == 0, shown
+    assert re.search(r"500 public records|bought all the same", shown.out)
+    assert not re.search(r"n\\*_records", shown.out)  # a field of what stands beside the matrix
+
+
+def test_a_dry_run_of_a_plan_says_what_is_supposed(place: Place, public):
+    """No private table is needed; the noise is that of a request that buys no products."""
+    plan = steps(place, "moments", inference="none", public_table=public.name)
+    value = json.loads(plan.read_text())
+    plan.write_text(json.dumps({key: field for key, field in value.items() if key != "data"}))
+    place.data.unlink()
+    done = place.run("run", plan, "--dry-run")
+    assert done.code == 0, done
+    assert "products" in done.out
     assert place.spent("open") == 0

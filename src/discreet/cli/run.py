@@ -9,6 +9,7 @@ import typer
 from discreet import workflow
 from discreet.cli.forms import Format, form_of
 from discreet.cli.options import Book, Data, DryRun, Fresh, How, Json, Of, Out, Quiet, Stated, Targets, Witness, Yes
+from discreet.cli.public_table import PublicTable, known_steps
 from discreet.cli.spend import spend
 
 _PLAN = (Path(__file__).parents[1] / "workflow" / "rand_hie_plan.yaml").read_text()
@@ -28,6 +29,7 @@ def run(
     targets: Targets = None,
     metadata: Annotated[Path | None, typer.Option(help="Metadata, instead of the plan's.")] = None,
     table: Of = None,
+    public_table: PublicTable = None,
     stated: Stated = False,
     ledger: Book = None,
     witness: Witness = None,
@@ -56,4 +58,6 @@ def run(
         witness=witness,
         stated=stated,
     )
-    spend(steps.method(), metadata or steps.metadata_file(), steps.target, steps.candidates, how, plan)
+    place = metadata or steps.metadata_file()
+    steps, records = known_steps(steps, public_table, lambda: workflow.Metadata.read(place), how.data)
+    spend(steps.method(), place, steps.target, steps.candidates, how, plan, records)

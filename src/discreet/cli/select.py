@@ -1,7 +1,6 @@
 """``discreet select``: which variables, privately."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -27,11 +26,12 @@ from discreet.cli.options import (
     names,
 )
 from discreet.cli.parameter_options import other_parameters, parameter_help, taking
+from discreet.cli.public_table import PublicTable, with_public
 from discreet.cli.request_options import Asked, sharing
 from discreet.cli.spend import deliver, spend
 from discreet.cli.stops import stops
 from discreet.cli.suppose import SUPPOSED, Correlation, Effect, Like, NoiseSd, NTrue, RSquared, Times, supposed
-from discreet.errors import InvalidParameterError, PolicyError
+from discreet.errors import InvalidParameterError
 from discreet.files import read_text, writable
 
 EXAMPLE = """\b
@@ -49,13 +49,6 @@ Example:
 """
 
 Names = Annotated[list[str] | None, typer.Option(help="Columns that may be selected: COL,COL. Default: all declared.")]
-PublicTable = Annotated[
-    Path | None,
-    typer.Option(
-        help="A file of public records with the same columns, the target not needed, that the metadata declare under "
-        "public: means and covariances of the columns are its, and cost nothing. For moments, decorrelated and auto."
-    ),
-]
 
 
 PANELS = {
@@ -66,8 +59,6 @@ PANELS = {
 }
 """Options that few need, below the others."""
 METHODS = ("pcls", "pcpl", "moments", "sis", "two-stage", "decorrelated")
-USE_PUBLIC = ("moments", "decorrelated", "auto")
-"""Methods to which public moments of the columns are of use."""
 
 
 def _question(
@@ -165,7 +156,7 @@ def select(
     if "epsilon" not in options.parameters:
         raise InvalidParameterError(NEEDS_EPSILON)
     if public_table is not None:
-        options = _with_public(options, metadata, public_table, data)
+        options = with_public(options, workflow.Metadata.read(metadata), public_table, data)
     if options.method != "auto":
         spend(options.chosen(), metadata, options.target, options.candidates, how, *options.reads)
         return
@@ -174,23 +165,6 @@ def select(
         private = workflow.open_table(data, public, table, targets, stated=stated)
     chosen, facts = auto_of(options, public, quiet, private)
     spend(chosen, metadata, options.target, options.candidates, how, *options.reads, chosen=facts)
-
-
-def _with_public(options: Asked, metadata: Path, public_table: Path, data: str | None) -> Asked:
-    """Return what is asked with the moments of the public table."""
-    if options.method not in USE_PUBLIC:
-        raise InvalidParameterError(
-            f"--public-table is for the methods {', '.join(USE_PUBLIC)}, but the method is {options.method[:40]}. "
-            "Leave it out, or name one of them."
-        )
-    if data is not None and Path(data).expanduser().resolve() == public_table.expanduser().resolve():
-        raise PolicyError(
-            "The private and the public table must be two, but one file is given as both. Give the private one as data."
-        )
-    public = workflow.Metadata.read(metadata)
-    names = options.candidates or tuple(name for name in public.columns if name != options.target)
-    parameters = {**options.parameters, "public_moments": workflow.public_moments(public_table, public, names)}
-    return replace(options, parameters=parameters, reads=(*options.reads, public_table))
 
 
 def _in_parts(options: Asked, stop: dict[str, Any], earlier: Path | None, metadata: Path, how: How) -> None:

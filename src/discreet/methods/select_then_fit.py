@@ -119,7 +119,9 @@ class SelectThenFit(StepsParameters, Method):
 
     def _inference(self, metadata: Metadata) -> str:
         """What serves by default: noisy moments can be divided at no cost of epsilon, other steps by units."""
-        if self._fits_moments and self.screen is None and metadata.rows_per_unit == 1 and not self._fits_more:
+        # Of public moments both parts would have the same ones.
+        is_divisible = self._fits_moments and (self.select or {}).get("public_moments") is None
+        if is_divisible and self.screen is None and metadata.rows_per_unit == 1 and not self._fits_more:
             return FISSION
         return "split" if can_be_halved(metadata) else "none"
 

@@ -89,21 +89,28 @@ def settings(release: Release) -> dict[str, Any]:
     By name; a step's parameter is named like ``fit: steps``, what is public of a table like ``public: name``.
     """
     declared_columns: dict[str, Any] = {}
-    for name, value in parameters(release).items():
-        if name == "public_moments":
-            value = public_moments(parameters(release))
-        inner = value if name in ("screen", "select", "fit", "public") and isinstance(value, dict) else None
+    for name, value in _in_words(parameters(release)).items():
+        inner = _in_words(value) if name in ("screen", "select", "fit", "public") and isinstance(value, dict) else None
         declared_columns |= {name: value} if inner is None else {f"{name}: {key}": one for key, one in inner.items()}
     if release.noise.max_false is not None:
         declared_columns.setdefault("max_false", float(f"{release.noise.max_false:.2g}"))
     return declared_columns
 
 
+def _in_words(stated_parameters: dict[str, Any]) -> dict[str, Any]:
+    """Parameters, with a sentence in the place of a matrix."""
+    known = {"public_moments": public_moments(stated_parameters)} if "public_moments" in stated_parameters else {}
+    return {**stated_parameters, **known}
+
+
 def public_moments(stated_parameters: Mapping[str, Any]) -> str:
-    """Return in words what was not bought of the columns, and what that supposes; empty where none was public."""
-    stated = stated_parameters.get("public_moments")
+    """Return in words what was not bought of the columns, and what that supposes; empty where none was public.
+
+    Of a plan of several steps, what its selection did not buy.
+    """
+    stated, step = stated_parameters.get("public_moments"), stated_parameters.get("select")
     if not isinstance(stated, dict):
-        return ""
+        return public_moments(step) if isinstance(step, Mapping) else ""
     if stated_parameters.get("products") == "bought":
         return "bought all the same: that tells more than the public ones"
     records, source = stated.get("n_records"), stated.get("source")

@@ -10,8 +10,12 @@ from discreet.errors import InvalidParameterError, MetadataError
 from discreet.files import read_text
 from discreet.methods.base.method import Method
 from discreet.methods.registry import method_of
+from discreet.parameters.public_moments import PublicMoments
 
 SCHEMA: Literal["discreet/run@1"] = "discreet/run@1"
+
+PLACES = ("data", "targets", "metadata", "public_table")
+"""Fields that name a file beside the plan."""
 
 
 class RunFile(BaseModel):
@@ -33,6 +37,9 @@ class RunFile(BaseModel):
         Which table of a database file.
     metadata : str or None
         What is public about it; relative to the plan.
+    public_table : str or None
+        Public records with the same columns, that the metadata declare: means and covariances of the columns are
+        theirs, for a selection by moments or decorrelated; relative to the plan.
     candidates : tuple of str or None
         Columns that may be selected; default all declared ones but the target.
     screen : dict or None
@@ -57,6 +64,7 @@ class RunFile(BaseModel):
     targets: str | None = None
     table: str | None = None
     metadata: str | None = None
+    public_table: str | None = None
     candidates: tuple[str, ...] | None = None
     screen: dict[str, Any] | None = None
     select: dict[str, Any] | None = None
@@ -71,6 +79,21 @@ class RunFile(BaseModel):
         steps = {"screen": self.screen, "select": self.select, "fit": self.fit}
         inference = self.selective_inference
         return method_of("run", epsilon=self.epsilon, delta=self.delta, selective_inference=inference, **steps)
+
+    @property
+    def selection_method(self) -> str:
+        """The method of the selection; empty where a screening alone chooses."""
+        return "" if self.select is None else str(self.select.get("method", "pcls"))
+
+    def knowing(self, known: PublicMoments) -> Self:
+        """Return the plan with public means and covariances of the columns in its selection."""
+        if self.select is None or "public_moments" in self.select:
+            raise InvalidParameterError(
+                "A plan with a public table must select, and its selection must not have public_moments of its own. "
+                "Leave out one of the two."
+            )
+        select = {**self.select, "public_moments": known.model_dump(mode="json")}
+        return self.model_copy(update={"select": select, "public_table": None})
 
     @model_validator(mode="after")
     def _chooses(self) -> Self:
@@ -107,7 +130,7 @@ def read_run(path: str | Path) -> RunFile:
     folder = Path(path).parent
     placed = {
         name: None if value is None else _beside(folder, value)
-        for name, value in (("data", run_file.data), ("targets", run_file.targets), ("metadata", run_file.metadata))
+        for name, value in ((name, getattr(run_file, name)) for name in PLACES)
     }
     return run_file.model_copy(update=placed)
 
