@@ -160,7 +160,7 @@ def plan(
     """Tell how well each selection can be expected to do, by simulation. No data are opened and nothing is spent."""
     check_out(out, metadata, options.fields["supposed"].get("like"))
     if stop:
-        expect_parts(options, stop, workflow.Metadata.read(metadata), out, json_, quiet)
+        expect_parts(options.of(workflow.Metadata.read(metadata)), stop, out, json_, quiet)
         return
     start = ("discreet", "select", "--data", "DATA", "--metadata", str(metadata))
     expect(options, workflow.Metadata.read(metadata), start, out, form_of(format_, json_), quiet)

@@ -9,16 +9,14 @@ from discreet.cli.console import as_json, number, progress, result
 from discreet.errors import InvalidParameterError
 
 if TYPE_CHECKING:
-    from discreet.cli.plan import PlanAsked
     from discreet.workflow.expectation_parts import ExpectedParts
     from discreet.workflow.paid_terms import Terms
 
 
 def expect_parts(
-    options: "PlanAsked", stop: dict[str, Any], public: "workflow.Metadata", out: Path | None, json_: bool, quiet: bool
+    question: "workflow.Question", stop: dict[str, Any], out: Path | None, json_: bool, quiet: bool
 ) -> None:
     """Simulate what parts spend, and print it."""
-    question = options.of(public)
     is_aimed = ("until" in stop) != ("until_width" in stop)
     if not is_aimed or "at_most" not in stop or question.goal or out is not None or set(question.methods) - {"moments"}:
         raise InvalidParameterError(

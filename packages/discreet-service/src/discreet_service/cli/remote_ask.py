@@ -66,7 +66,7 @@ def plan(
     with service() as remote:
         public = remote.metadata(dataset)
     if stop:
-        expect_parts(options, stop, public, out, json_, quiet)
+        expect_parts(options.of(public), stop, out, json_, quiet)
         return
     planning.expect(options, public, ("discreet", "remote", "select", dataset), out, form_of(None, json_), quiet)
 
