@@ -3,6 +3,7 @@
 import hashlib
 import json
 import re
+import shlex
 
 import numpy as np
 import pyarrow as pa
@@ -136,3 +137,66 @@ def test_a_dry_run_of_a_plan_says_what_is_supposed(place: Place, public):
     assert done.code == 0, done
     assert "products" in done.out
     assert place.spent("open") == 0
+
+
+# ---- a plan beforehand
+
+
+def expected(place, *words):
+    return place.run("plan", "--metadata", place.metadata, "--target", "y", "--n-true", 1, "--tables", 6, *words)
+
+
+def test_a_plan_compares_what_the_public_table_makes_possible(place: Place, public):
+    """Selections that use it come beside the others; what is supposed is said, and the command names the file."""
+    words = ("--epsilon", 1, "--delta", 0, "--r-squared", 0.7)
+    known = expected(place, *words, "--public-table", public, "--json")
+    assert known.code == 0, known
+    value = json.loads(known.out)
+    own = {choice["name"] for choice in value["choices"] if choice["is_with_public"]}
+    assert own == {"decorrelated, public columns", "moments, public columns, y_bound private"}
+    assert own <= {row["rival"] for row in value["figures"]}
+    assert "covariance" not in known.out
+    plain = json.loads(expected(place, *words, "--json").out)
+    assert {choice["name"] for choice in plain["choices"]} == {choice["name"] for choice in value["choices"]} - own
+    overlap = {row["rival"]: row["overlap"] for row in value["figures"] if row["n_rows"] == 2000}
+    assert overlap["decorrelated, public columns"] >= 0.8
+    assert place.spent("open") == 0
+
+
+def test_a_plan_of_a_request_names_the_file(place: Place, public):
+    """The request at hand alone, with parameters of its own: the command that it ends with can be followed."""
+    words = ("--epsilon", 2, "--alone", "--method", "decorrelated", "--set", "max_false=0.1", "--public-table", public)
+    done = expected(place, *words)
+    assert done.code == 0, done
+    assert "decorrelated, public columns, max_false 0.1" in done.out
+    assert "supposed that private rows have about the same" in " ".join(done.out.split())
+    assert "No private data were opened" in done.out
+    command = shlex.split(json.loads(expected(place, *words, "--json").out)["command"])
+    assert command[command.index("--public-table") + 1] == str(public)
+    command[command.index("DATA")] = place.data
+    answered = place.run(*command[1:], "--ledger", place.ledger, "--yes")
+    assert answered.code == 0, answered
+    assert place.spent("open") == 2
+
+
+def test_a_plan_refuses_other_files_and_parts(place: Place, public):
+    """A file that is not the declared one, and parts, which are of bought moments."""
+    other = place.folder / "other.parquet"
+    pq.write_table(pa.table(records(50, 3)[0]), other)
+    assert "must be the one that the metadata declare public" in expected(place, "--public-table", other).err
+    parts = expected(place, "--until", 0.9, "--at-most", 2, "--public-table", public)
+    assert "Leave out --public-table" in parts.err
+
+
+def test_a_plan_of_stated_moments(place: Place, public):
+    """Moments that are known by design, as a parameter: simulated too, and they stand in the command."""
+    stated = {"labels": ["a", "b", "c"], "means": [0, 0, 0], "covariance": [[2, 1, 1], [1, 2, 1], [1, 1, 2]]}
+    words = ("--epsilon", 2, "--alone", "--method", "decorrelated", "--set", f"public_moments={json.dumps(stated)}")
+    done = expected(place, *words, "--json")
+    assert done.code == 0, done
+    value = json.loads(done.out)
+    assert [choice["name"] for choice in value["choices"]] == ["decorrelated, public columns"]
+    assert value["choices"][0]["parameters"]["public_moments"] == stated
+    assert value["figures"][0]["overlap"] > 0
+    command = shlex.split(value["command"])
+    assert f"public_moments={json.dumps(stated)}" in command

@@ -1,6 +1,7 @@
 """``discreet remote`` against a server on this machine, as an analyst, a curator and an admin would use it."""
 
 import csv
+import hashlib
 import io
 import json
 import re
@@ -12,6 +13,8 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 import yaml
 
@@ -488,3 +491,45 @@ def test_parts_below_a_ceiling_are_asked_of_a_service(office, monkeypatch):
     record = dc.Release.read("parts.json").pooled
     assert 0 < record.epsilon_spent <= record.at_most == 0.5
     assert office.run("ann", *words[:-1], "--epsilon", 1).code == 2
+
+
+# ---- a public table
+
+
+def test_a_public_table_is_used_by_what_is_asked(office, place):
+    """In a selection and in a plan of steps: declared by its digest, in the request and the dry run; no other file."""
+    records = pa.table({"y": [i / 50 - 1 for i in range(100)], "a": [(i * 7 % 100) / 50 - 1 for i in range(100)]})
+    folder = Path(office.context.settings.public["open"])
+    pq.write_table(records, folder / "volunteers.parquet")
+    own = folder / "volunteers.parquet"
+    public = {"sha256": hashlib.sha256(own.read_bytes()).hexdigest(), "source": "they agreed"}
+    write_table(folder.parent, "pair.parquet")
+    with office.remote("cora") as cora:
+        facts = METADATA | {"dataset": "pair", "public": public}
+        cora.register(facts, "tables/pair.parquet", public="open/volunteers.parquet")
+        cora.grant("pair", 2)
+        cora.allot("pair", "alpha", 2)
+    common = ("--purpose", "to learn", "--public-table")
+    ask = ("select", "pair", "--target", "y", "--candidates", "a", "--epsilon", 0.5, "--method")
+    shown = office.run("ann", *ask, "decorrelated", "--dry-run", "--public-table", own)
+    assert shown.code == 0, shown
+    assert "from 100 public records (they agreed)" in shown.out
+    done = office.run("ann", *ask, "decorrelated", "--no-wait", *common, own)
+    assert done.code == 7, done
+    with office.remote("ann") as ann:
+        stated = ann.request(done.out.strip()).content["parameters"]["public_moments"]
+    assert (stated["sha256"], stated["n_records"]) == (public["sha256"], 100)
+    plan = Path("plan.yaml")
+    plan.write_text(
+        "{schema: discreet/run@1, target: y, epsilon: 1, candidates: [a], select: {method: decorrelated}, "
+        "fit: {family: linear}}"
+    )
+    done = office.run("ann", "run", "pair", plan, "--no-wait", *common, own)
+    assert done.code == 7, done
+    with office.remote("ann") as ann:
+        steps = ann.request(done.out.strip()).content["parameters"]
+    assert steps["select"]["public_moments"] == stated
+    Path("other.parquet").write_bytes(own.read_bytes() + b"\0")
+    for words in ((*ask, "decorrelated", *common, "other.parquet"), ("run", "pair", plan, *common, "other.parquet")):
+        office.run("ann", *words, "--no-wait").refused(5)
+    assert "for the methods" in office.run("ann", *ask, "pcls", *common, own).refused(2)

@@ -17,6 +17,7 @@ from discreet.cli.options import Quiet, names
 from discreet.cli.parameter_options import other_parameters
 from discreet.cli.plan_parts import expect_parts
 from discreet.cli.plan_text import brief, page, shown
+from discreet.cli.public_table import PublicTable, known_columns
 from discreet.cli.request_options import sharing
 from discreet.cli.stops import stops
 from discreet.cli.suppose import (
@@ -67,10 +68,15 @@ class PlanAsked:
     fields: dict[str, Any]
     compare: bool
     full: bool
+    public_table: Path | None = None
 
     def of(self, public: "workflow.Metadata") -> "workflow.Question":
-        """Return the whole question."""
-        return workflow.Question(metadata=public, **self.fields)
+        """Return the whole question, with what a public table says of the columns."""
+        if self.public_table is None:
+            return workflow.Question(metadata=public, **self.fields)
+        known = known_columns(self.public_table, public, self.fields["target"], self.fields["candidates"])
+        place = str(self.public_table)
+        return workflow.Question(metadata=public, **self.fields, public_moments=known, public_table=place)
 
 
 def question(
@@ -90,6 +96,7 @@ def question(
     correlation: Correlation = None,
     times: Times = None,
     like: Like = None,
+    public_table: PublicTable = None,
     method: Annotated[
         list[str] | None,
         typer.Option(
@@ -142,7 +149,7 @@ def question(
         "n_draws": draws,
         "seed": seed,
     }
-    return PlanAsked(fields, compare, full or compare)
+    return PlanAsked(fields, compare, full or compare, public_table)
 
 
 @sharing(question, stops)
@@ -158,7 +165,7 @@ def plan(
     quiet: Quiet = False,
 ) -> None:
     """Tell how well each selection can be expected to do, by simulation. No data are opened and nothing is spent."""
-    check_out(out, metadata, options.fields["supposed"].get("like"))
+    check_out(out, metadata, options.fields["supposed"].get("like"), options.public_table)
     if stop:
         expect_parts(options.of(workflow.Metadata.read(metadata)), stop, out, json_, quiet)
         return

@@ -17,6 +17,8 @@ def expect_parts(
     question: "workflow.Question", stop: dict[str, Any], out: Path | None, json_: bool, quiet: bool
 ) -> None:
     """Simulate what parts spend, and print it."""
+    if question.public_moments is not None:
+        raise InvalidParameterError("Parts must be of bought moments alone. Leave out --public-table.")
     is_aimed = ("until" in stop) != ("until_width" in stop)
     if not is_aimed or "at_most" not in stop or question.goal or out is not None or set(question.methods) - {"moments"}:
         raise InvalidParameterError(

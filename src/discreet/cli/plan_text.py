@@ -58,7 +58,8 @@ def shown(
     notes = [line for note in note_lines(question, expectation) for line in wrap(note, WIDTH, subsequent_indent="  ")]
     if not full:
         notes = [line for note in _essential_notes(question, expectation) for line in wrap(note, WIDTH)]
-    opened = "No private data were opened" if "like" in expectation.supposed else "No data were opened"
+    reads = "like" in expectation.supposed or question.public_moments is not None
+    opened = "No private data were opened" if reads else "No data were opened"
     advice = recommended_lines(question, expectation, start)
     return [*lines, "", *notes, f"{opened} and nothing was spent.", *(["", *advice] if advice else [])]
 
@@ -193,6 +194,7 @@ def note_lines(question: "workflow.Question", expectation: "workflow.Expectation
         notes.append("The figures of each scenario are in --json and --out.")
     if any(choice.method in ("sis", "two-stage") for choice in expectation.choices):
         notes.append("sis and two-stage select a given number of columns: they are right only if that number is.")
+    notes += _public_notes(expectation)
     notes += _chance_notes(question, expectation)
     notes += _fit_notes(question, expectation)
     for theorem in expectation.theory:
@@ -212,9 +214,20 @@ def _essential_notes(question: "workflow.Question", expectation: "workflow.Expec
     kinds = list(dict.fromkeys(row["kind"] for row in expectation.unlucky))
     if kinds:
         notes.append(f"If you are unlucky: the worst of {len(kinds)} kinds of unfavorable tables.")
+    notes += _public_notes(expectation)
     if expectation.refused:
         notes.append(f"{len(expectation.refused)} selections were left out.")
     return [*notes, "All selections, measures and fits, and what the figures mean: --full, or --out plan.html."]
+
+
+def _public_notes(expectation: "workflow.Expectation") -> list[str]:
+    """What is supposed of a public table."""
+    if not any(choice.is_with_public for choice in expectation.choices):
+        return []
+    return [
+        "public columns: means and covariances of the columns are those of the public table, and cost nothing. It is "
+        "supposed that private rows have about the same; if not, less is found than is said here."
+    ]
 
 
 def _chance_notes(question: "workflow.Question", expectation: "workflow.Expectation") -> list[str]:

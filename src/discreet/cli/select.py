@@ -112,8 +112,10 @@ question_in_parts = taking(*METHODS, epsilon=None)(_question)
 NEEDS_EPSILON = "A selection spends budget: give --epsilon, or with --method moments --until and --at-most."
 
 
-def check_in_parts(options: Asked, stop: dict[str, Any]) -> None:
-    """Refuse parts of anything but moments, without an aim, or beside a price."""
+def check_in_parts(options: Asked, stop: dict[str, Any], public_table: Path | None = None) -> None:
+    """Refuse parts of anything but bought moments, without an aim, or beside a price."""
+    if public_table is not None:
+        raise InvalidParameterError("Parts must be of bought moments alone. Leave out --public-table.")
     is_aimed = ("until" in stop) != ("until_width" in stop)
     if options.method != "moments" or not is_aimed or "at_most" not in stop or "epsilon" in options.parameters:
         raise InvalidParameterError(
@@ -149,8 +151,7 @@ def select(
     form = form_of(format_, json_)
     how = How(data, table, ledger, out, fresh, dry_run, form, yes, quiet, targets, witness=witness, stated=stated)
     if stop or from_ is not None:
-        if public_table is not None:
-            raise InvalidParameterError("Parts must be of bought moments alone. Leave out --public-table.")
+        check_in_parts(options, stop, public_table)
         _in_parts(options, stop, from_, metadata, how)
         return
     if "epsilon" not in options.parameters:
@@ -169,7 +170,6 @@ def select(
 
 def _in_parts(options: Asked, stop: dict[str, Any], earlier: Path | None, metadata: Path, how: How) -> None:
     """Buy noisy moments part by part, and hand over what is bought so far after each."""
-    check_in_parts(options, stop)
     at_most = stop["at_most"]
     names_of = {"of": "until_of", "prior": "until_prior", "width": "until_width", "coefficient": "until_coefficient"}
     choices = {name: stop[option] for name, option in names_of.items() if option in stop}

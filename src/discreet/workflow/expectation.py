@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from discreet.data.metadata import Metadata
+from discreet.parameters.public_moments import PublicMoments
 
 if TYPE_CHECKING:
     from discreet.simulation.selection import Measure
@@ -49,6 +50,10 @@ class Question:
         Draws of noise on each.
     seed : int
         Of the simulation.
+    public_moments : PublicMoments, optional
+        Means and covariances of the columns that are known from elsewhere: selections that use them are compared too.
+    public_table : str
+        Where the public table lies that they are of, for the command.
     """
 
     metadata: Metadata
@@ -66,6 +71,8 @@ class Question:
     n_tables: int | None = None
     n_draws: int = 1
     seed: int = 0
+    public_moments: PublicMoments | None = None
+    public_table: str = "PUBLIC"
 
     @property
     def middle(self) -> float:
@@ -91,6 +98,8 @@ class Choice:
         Models that it chooses among; None where it does not choose among models.
     chance : dict or None
         What chance gives in its place, at the epsilon in the middle: fields of a release's `chance`.
+    is_with_public : bool
+        Whether it uses the public moments of the question, which stand in no parameter here.
     """
 
     name: str
@@ -99,6 +108,7 @@ class Choice:
     delta: float
     n_models: int | None
     chance: dict[str, Any] | None = None
+    is_with_public: bool = False
 
 
 @dataclass(frozen=True)

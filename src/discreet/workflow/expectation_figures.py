@@ -11,6 +11,7 @@ from discreet.accounting.guarantee import exact_delta
 from discreet.errors import DiscreetError, InvalidParameterError
 from discreet.methods.base.method import Progress as Told
 from discreet.methods.registry import CHOOSING, SCREENINGS, SELECTIONS
+from discreet.parameters.public_moments import PublicMoments
 from discreet.release import canonical_sha256
 from discreet.workflow.chance import chance_before
 from discreet.workflow.code import code_sha256
@@ -29,6 +30,9 @@ if TYPE_CHECKING:  # they need scipy, which a command that plans nothing must no
 MOST_IN_A_MODEL = 60
 """Features among which the best subset is looked for; of more, columns are screened. Of other columns that are more,
 moments are released once."""
+
+KNOWN = "public_moments"
+"""The parameter of selections that use what is known of the columns."""
 
 LEAST_EPSILON, MOST_EPSILON = 1e-6, 1000.0
 
@@ -121,7 +125,8 @@ def _rivals(question: Question, scenario: "Scenario") -> "tuple[list[Rival], lis
     """The request at hand, then what it is compared with."""
     from discreet.simulation.rivals import Rival, rivals  # as below
 
-    usual = rivals(question.metadata, question.target, scenario.candidates, question.delta, scenario.n_rows)
+    facts = (question.metadata, question.target, scenario.candidates, question.delta, scenario.n_rows)
+    usual = rivals(*facts, question.public_moments)
     if question.metadata.features is not None and len(scenario.candidates) > MOST_IN_A_MODEL:
         # A threshold for thousands of columns takes half a minute to find, at each epsilon: it must be asked for.
         screened = [rival for rival in usual if rival.method in SCREENINGS]
@@ -139,9 +144,14 @@ def _rivals(question: Question, scenario: "Scenario") -> "tuple[list[Rival], lis
             raise InvalidParameterError(f"method must be one of {', '.join(CHOOSING)}, but method={method[:40]!r}.")
         own = [rival for rival in usual if rival.method == method]
         if question.parameters or not own:
-            description = ", ".join(f"{name} {value}" for name, value in question.parameters.items())
+            description = ", ".join(
+                "public columns" if name == KNOWN else f"{name} {value}" for name, value in question.parameters.items()
+            )
             # Epsilon is planned; delta is what the plan may spend, where the method takes one.
             parameters = {**({"delta": question.delta} if question.delta else {}), **question.parameters}
+            if any(KNOWN in rival.parameters for rival in own):
+                parameters |= {KNOWN: question.public_moments}
+                description = f"public columns, {description}"
             own = [Rival(f"{method}, {description}" if description else method, method, parameters)]
         answers += own
     names = {rival.name for rival in answers}
@@ -168,8 +178,11 @@ def _choices(
             refused[rival.name] = str(reason)
             continue
         models = prepared.noise.n_candidates if rival.method in SELECTIONS and rival.method != "moments" else None
-        facts = rival.name, rival.method, rival.parameters, float(prepared.delta), models
-        answers.append(Choice(*facts, _chance(scenario, rival, question.middle)))
+        known = question.public_moments
+        is_with_public = known is not None and rival.parameters.get(KNOWN) is known
+        parameters = {name: value for name, value in rival.parameters.items() if not (is_with_public and name == KNOWN)}
+        facts = rival.name, rival.method, parameters, float(prepared.delta), models
+        answers.append(Choice(*facts, _chance(scenario, rival, question.middle), is_with_public))
     return tuple(answers), refused
 
 
@@ -240,7 +253,7 @@ def _key(question: Question, supposed: dict[str, Any], rivals: "Sequence[Rival]"
             "discreet": code_sha256(),
             "metadata": question.metadata.sha256,
             "supposed": supposed,
-            "rivals": [asdict(rival) for rival in rivals],
+            "rivals": [_plain(rival) for rival in rivals],
             "named": [list(question.methods), dict(question.parameters), question.is_alone],
             "at": question.at,
             "epsilons": question.epsilons,
@@ -251,6 +264,14 @@ def _key(question: Question, supposed: dict[str, Any], rivals: "Sequence[Rival]"
             "seed": question.seed,
         }
     )
+
+
+def _plain(rival: "Rival") -> dict[str, Any]:
+    """A selection as JSON can hold it."""
+    fields, known = asdict(rival), rival.parameters.get(KNOWN)
+    if isinstance(known, PublicMoments):
+        fields["parameters"][KNOWN] = known.model_dump(mode="json")
+    return fields
 
 
 def _known(key: str) -> Expectation | None:

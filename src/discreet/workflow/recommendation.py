@@ -64,6 +64,8 @@ def _command(question: Question, choice: Choice, start: Sequence[str], epsilon: 
     if question.candidates is not None:
         words += ["--candidates", ",".join(question.candidates)]
     words += ["--method", choice.method, "--epsilon", epsilon]
+    if choice.is_with_public:
+        words += ["--public-table", question.public_table]
     for name, value in choice.parameters.items():
         words += ["--set", f"{name}={_written(value)}"]
     return shlex.join(words)

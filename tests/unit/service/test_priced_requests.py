@@ -8,6 +8,7 @@ import pyarrow.parquet
 import pytest
 from tests.office import METADATA, QUESTION, open_office, write_table
 
+import discreet as dc
 from discreet.errors import InvalidParameterError
 from discreet_service.use_cases.priced_requests import check_place, private_source, resolve_path
 
@@ -103,6 +104,42 @@ def test_an_estimate_on_public_records_is_asked_like_any_other(tmp_path):
         release = office.call("ann", "GET", f"/requests/{asked['id']}/release").json()
         assert release["hybrid"]["points"]["public"] == "volunteers.parquet"
         assert [one["name"] for one in release["fit"]["coefficients"]][1:] == ["a"]
+
+
+def test_moments_of_the_public_table_must_be_its(tmp_path):
+    """With its digest a request may state its moments alone, also in a plan's selection; others without the digest."""
+    with open_office(tmp_path) as office:
+        body = _with_public(office)
+        assert office.call("cora", "POST", "/datasets", json=body).status_code == 201
+        office.call("cora", "PUT", "/datasets/pair/budget", json={"epsilon": 2})
+        office.call("cora", "PUT", "/datasets/pair/allotments/alpha", json={"epsilon": 2})
+        file = office.folder / "public" / "volunteers.parquet"
+        metadata = dc.Metadata.from_value(body["metadata"])
+        own = dc.public_moments(file, metadata, ["a"]).model_dump(mode="json")
+        away = {"means": [own["means"][0] + 1e-6]}
+        wider = {"covariance": [[own["covariance"][0][0] * 1.000001]]}
+        lies = [away, wider, {"n_records": 101}, {"source": "census"}, {"labels": ["nobody"]}, {"skewness": [0.5]}]
+
+        def answer(stated, key):
+            alone = {"method": "decorrelated", "parameters": {"epsilon": 0.5, "public_moments": stated}}
+            step = {"method": "decorrelated", "public_moments": stated}
+            plan = {"method": "run", "parameters": {"epsilon": 1, "select": step, "fit": {"family": "linear"}}}
+            common = QUESTION | {"dataset": "pair", "candidates": ["a"]}
+            return [
+                office.call(
+                    "ann", "POST", "/requests", json=common | own, headers={"Idempotency-Key": f"moments-{key}-{n}"}
+                )
+                for n, own in enumerate((alone, plan))
+            ]
+
+        for number, lie in enumerate(lies):
+            for told in answer(own | lie, number):
+                assert told.status_code == 422, told.text
+                assert "computed from it" in told.text
+        near = {"means": [own["means"][0] * (1 + 1e-12)]}
+        for number, right in enumerate((own, own | near, own | {"sha256": None, "n_records": 7})):
+            for told in answer(right, f"right-{number}"):
+                assert told.status_code == 201, told.text
 
 
 def test_what_no_ledger_may_record_is_refused(tmp_path):

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -14,11 +14,15 @@ from discreet.cli import select as selecting
 from discreet.cli.forms import form_of
 from discreet.cli.options import Quiet
 from discreet.cli.plan_parts import expect_parts
+from discreet.cli.public_table import PublicTable, known_steps, with_public
 from discreet.cli.request_options import Asked, sharing
 from discreet.cli.spend import deliver
 from discreet.cli.stops import stops
 from discreet.errors import InvalidParameterError
 from discreet_service.cli.remote_send import DatasetName, Json, Sending, send, sending, service
+
+if TYPE_CHECKING:
+    from discreet_service.client import Remote
 
 PLAN_EXAMPLE = """\b
 Example:
@@ -62,7 +66,7 @@ def plan(
     quiet: Quiet = False,
 ) -> None:
     """Tell how well selections can be expected to do: simulated here, from the service's metadata alone."""
-    planning.check_out(out, options.fields["supposed"].get("like"))
+    planning.check_out(out, options.fields["supposed"].get("like"), options.public_table)
     with service() as remote:
         public = remote.metadata(dataset)
     if stop:
@@ -72,19 +76,26 @@ def plan(
 
 
 @sharing(selecting.question_in_parts, stops, sending)
-def select(options: Asked, stop: dict[str, Any], sent: Sending, dataset: DatasetName) -> None:
+def select(
+    options: Asked, stop: dict[str, Any], sent: Sending, dataset: DatasetName, public_table: PublicTable = None
+) -> None:
     """Ask which variables belong in the regression of TARGET."""
     if stop:
-        selecting.check_in_parts(options, stop)
+        selecting.check_in_parts(options, stop, public_table)
         options = replace(options, parameters={**options.parameters, **stop})
     elif "epsilon" not in options.parameters:
         raise InvalidParameterError(selecting.NEEDS_EPSILON)
     with service() as remote:
         facts = None
+        if public_table is not None:
+            options = with_public(options, remote.metadata(dataset), public_table)
         if options.method == "auto":
             chosen, facts = selecting.auto_of(options, remote.metadata(dataset), sent.how.quiet)
             parameters = chosen.model_dump(mode="json", by_alias=True, exclude_unset=True)
             options = replace(options, method=chosen.name, parameters=parameters)
+        elif public_table is not None:
+            known = options.parameters["public_moments"].model_dump(mode="json")
+            options = replace(options, parameters={**options.parameters, "public_moments": known})
         send(remote, dataset, options, sent, facts)
 
 
@@ -122,13 +133,22 @@ def hybrid(estimate: weighting.HybridAsked, sent: Sending, dataset: DatasetName)
 def run(
     sent: Sending,
     dataset: DatasetName,
-    plan: Annotated[Path, typer.Argument(help="The plan (YAML or JSON); the files that it names are not looked at.")],
+    plan: Annotated[
+        Path,
+        typer.Argument(help="The plan (YAML or JSON); of the files that it names, the public table alone is read."),
+    ],
+    public_table: PublicTable = None,
 ) -> None:
     """Ask for the steps of a plan: one charge, one release."""
     steps = workflow.read_run(plan)
+    with service() as remote:
+        steps, _ = known_steps(steps, public_table, lambda: remote.metadata(dataset))
+        _run(remote, dataset, steps, sent)
+
+
+def _run(remote: "Remote", dataset: str, steps: "workflow.RunFile", sent: Sending) -> None:
     steps.method()
     parts = {"screen": steps.screen, "select": steps.select, "fit": steps.fit}
     inference = {} if steps.selective_inference is None else {"selective_inference": steps.selective_inference}
     parameters = {"epsilon": steps.epsilon, "delta": steps.delta, **inference, **parts}
-    with service() as remote:
-        send(remote, dataset, Asked("run", steps.target, steps.candidates, parameters), sent)
+    send(remote, dataset, Asked("run", steps.target, steps.candidates, parameters), sent)

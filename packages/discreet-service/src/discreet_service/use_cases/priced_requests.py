@@ -11,6 +11,7 @@ from discreet.release import READ
 from discreet_service.context import Context
 from discreet_service.logs import log
 from discreet_service.store.datasets import Dataset
+from discreet_service.use_cases.stated_moments import check_stated
 
 Roots = Mapping[str, Path | str]
 
@@ -83,8 +84,10 @@ def _parameters(
         raise InvalidParameterError(
             "The public table must be the one that the data set was registered with, but public is given. Leave it out."
         )
+    place = dataset.source.get("public")
+    if place is not None:
+        check_stated(parameters, metadata, resolve_path(context.settings.public, place), place["table"])
     if content["method"] in NEED_PUBLIC_TABLE:
-        place = dataset.source.get("public")
         if place is None:
             raise InvalidParameterError(
                 f"A public table must be registered with the data set, but {dataset.name} has none. Ask its curator."
