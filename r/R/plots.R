@@ -35,7 +35,7 @@ plot_coefficients <- function(release, per = c("range", "unit"), intercept = FAL
   invisible(table)
 }
 
-# Width of the bounds of each coefficient's column; 1 for a level of a category and the constant.
+# Width of the bounds of each coefficient's column; 1 for a level of a category and the intercept.
 ranges_of <- function(release) {
   width <- vapply(release$public, function(column) if (is.null(column$lower)) 1 else as.numeric(column$upper - column$lower), 0)
   names(width) <- vapply(release$public, function(column) column$name, "")

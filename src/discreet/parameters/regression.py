@@ -92,7 +92,7 @@ class GeneralizedParameters(Parameters):
     confidence: Confidence = 0.95
     coef_bound: CoefBound = GENERALIZED_COEF_BOUND
     robust: Robust = True
-    fit_intercept: Annotated[bool, Field(description="Whether models have a constant term. They always do.")] = True
+    fit_intercept: Annotated[bool, Field(description="Whether models have an intercept. They always do.")] = True
     n0: NumberOfRows = None
     offset: Offset = None
     weights: Weights = None

@@ -81,7 +81,7 @@ MaxSize = Annotated[
     Field(ge=0, description="Most columns that may be selected, besides the forced ones."),
 ]
 Intercept = Annotated[
-    bool, Field(description="Whether models have a constant term. It shares the bound on the coefficients, if any.")
+    bool, Field(description="Whether models have an intercept. It shares the bound on the coefficients, if any.")
 ]
 PublicBound = Annotated[float, SIZE]
 PublicCenter = Annotated[float, Between(-1e100, 1e100)]

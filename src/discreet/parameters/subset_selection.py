@@ -43,7 +43,7 @@ L1Radius = Annotated[
     Field(
         title="R",
         description="R: limit on the sizes of a model's coefficients, added up. In units of the target per half range "
-        "of a column, the constant included. Public, or private: estimated from a share of epsilon. Default 2 r, or "
+        "of a column, the intercept included. Public, or private: estimated from a share of epsilon. Default 2 r, or "
         "1.5 r where r is private.",
     ),
 ]

@@ -11,7 +11,7 @@ from discreet.report import request_facts
 from discreet.report.vocabulary import FAMILIES, IN_TARGETS_UNIT, LOCATIONS
 from discreet.report.words import alike, number, part, shortened
 
-CONSTANT = "constant term"
+CONSTANT = "intercept"
 
 RATIOS = {"logistic": "Odds ratio", "poisson": "Rate ratio"}
 """Family to what the exponential of a coefficient is called."""
@@ -200,7 +200,7 @@ def words(release: Release, record: FitRecord) -> str:
 def drawn(record: FitRecord) -> list[CoefficientRecord]:
     """Return the coefficients that a picture shows, in their order.
 
-    Without the constant term; where they are too many, those that stand out most from their intervals.
+    Without the intercept; where they are too many, those that stand out most from their intervals.
     """
     shown = [
         coefficient

@@ -69,7 +69,7 @@ def coefficient(
 
 
 def regression(*more: CoefficientRecord, family: str = "linear", has_usual: bool = True) -> FitRecord:
-    """Return a fit with a constant term, two columns and two levels of a site, and what is given."""
+    """Return a fit with an intercept, two columns and two levels of a site, and what is given."""
     usual = (
         coefficient("intercept", 2.41, 0.01, 0.004, column=None),
         coefficient("lncoins", -0.0812, 2e-4, 9e-5),
@@ -290,7 +290,7 @@ FITS = {
     "logistic open ends": make_fit("logistic", *OPEN, names=("lncoins", "site", "age", *(one.name for one in OPEN))),
     "no intervals": make_bare(make_fit("logistic"), coefficient("noise", -8.0412), coefficient("far", 20.0)),
     "run without intervals": make_bare(make_run("logistic")),
-    "constant alone": make_fit(
+    "intercept alone": make_fit(
         fit=regression(coefficient("intercept", 2.4, column=None), has_usual=False), selected=(), names=("age",)
     ),
     "fit for study": make_fit(private=False, guarantee=None, event=None),

@@ -28,7 +28,7 @@ def test_the_reference_level_is_the_one_left_out(samples):
 
 @pytest.mark.parametrize(("family", "word"), [("logistic", "Odds ratio"), ("poisson", "Rate ratio")])
 def test_ratios_are_the_estimates_exponentials(family, word):
-    """With the ends of the interval, and none for the constant term."""
+    """With the ends of the interval, and none for the intercept."""
     release = make_fit(family)
     assert estimates.fit(release).ratio == word
     one = line(release, "lncoins")

@@ -35,7 +35,7 @@ def test_pictures_are_the_same_every_time(samples):
         ("moments", {"odds", "sizes", "steps"}),
         ("moments alone", {"odds", "steps"}),
         ("derived fit", {"odds", "coefficients", "steps"}),
-        ("constant alone", {"odds"}),
+        ("intercept alone", {"odds"}),
         ("fit for study", {"coefficients"}),
     ],
 )
@@ -90,10 +90,10 @@ def texts(svg):
 
 
 def test_coefficients_are_named_and_levels_stand_below_their_category(samples):
-    """The category is a heading, and the constant term is left to the table."""
+    """The category is a heading, and the intercept is left to the table."""
     told = texts(draw(samples["linear"])["coefficients"])
     assert {"lncoins", "age", "site", "fitchburg", "franklin"} <= set(told)
-    assert not {"constant term", "site: fitchburg"} & set(told)
+    assert not {"intercept", "site: fitchburg"} & set(told)
 
 
 @pytest.mark.parametrize(("name", "ratio"), [("logistic", "Odds ratio for mdvis"), ("poisson", "Rate ratio for mdvis")])

@@ -54,7 +54,7 @@ TOLD = [
         "logistic says nothing",
         ["One coefficient, marked with an asterisk, is uninformative", "neither a lower nor an upper"],
     ),
-    ("constant alone", ["a constant term alone", "2.4"]),
+    ("intercept alone", ["an intercept alone", "2.4"]),
 ]
 EXTRA = {"(selected)": "text", "Estimate": "text", "more than 99%. Near": "text"}
 """What the short text of the terminal says in other words."""

@@ -46,7 +46,7 @@ def test_every_format_tells_how_many_and_names_what_was_chosen(format, audience,
     assert "each by itself" in text
     assert "lncoins" in text
     assert "one at a time" in text
-    assert "models" not in text.replace("whether models have a constant term", "")
+    assert "models" not in text.replace("whether models have an intercept", "")
 
 
 def test_what_is_chosen_among_has_a_name():
