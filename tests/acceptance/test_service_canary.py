@@ -21,7 +21,7 @@ import pytest
 from sqlalchemy import MetaData, create_engine
 
 from discreet.data.design import Design
-from discreet_service.worker import job
+from discreet_service.worker import delivery, job
 from tests.effort import either
 from tests.office import PEOPLE, open_office
 
@@ -185,7 +185,7 @@ def ask(office: Any, number: int, case: Case) -> Any:
 @pytest.fixture
 def office(tmp_path, monkeypatch):
     """An office whose jobs need not wait for the end of their slots."""
-    monkeypatch.setattr(job, "time", SimpleNamespace(sleep=lambda _: None))
+    monkeypatch.setattr(delivery, "time", SimpleNamespace(sleep=lambda _: None))
     folder = tmp_path / "office"
     folder.mkdir()
     with open_office(folder, slot_s=60) as found:

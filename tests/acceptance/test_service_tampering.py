@@ -24,7 +24,7 @@ from discreet_service.store import requests
 from discreet_service.use_cases import people
 from discreet_service.use_cases.decisions import seal_of
 from discreet_service.use_cases.requests import content_sha256
-from discreet_service.worker import job, queue
+from discreet_service.worker import delivery, job, queue
 from tests.acceptance.service_processes import environment, write_file
 from tests.office import METADATA, PEOPLE, Office, Principal, open_office, settings_of
 
@@ -35,7 +35,7 @@ WRONG = b"another secret, just as long"
 @pytest.fixture(params=["sqlite", "postgresql"])
 def office(request, tmp_path, monkeypatch):
     """An office in which no job waits, and the URL of its database."""
-    monkeypatch.setattr(job, "time", SimpleNamespace(sleep=lambda _: None))
+    monkeypatch.setattr(delivery, "time", SimpleNamespace(sleep=lambda _: None))
     database = request.getfixturevalue("postgres")() if request.param == "postgresql" else None
     with open_office(tmp_path, database, slot_s=60) as found:
         yield found
@@ -276,7 +276,7 @@ def test_rows_that_are_only_added(office, table):
 @pytest.fixture(params=["sqlite", "postgresql"])
 def restored(request, tmp_path, monkeypatch):
     """An office in whose place an older copy was put, from before its last request; its settings, and both entries."""
-    monkeypatch.setattr(job, "time", SimpleNamespace(sleep=lambda _: None))
+    monkeypatch.setattr(delivery, "time", SimpleNamespace(sleep=lambda _: None))
     folder, fresh = tmp_path / "office", None
     folder.mkdir()
     if request.param == "postgresql":

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 from tests.office import open_office
 
-from discreet_service.worker import job
+from discreet_service.worker import delivery
 
 ALWAYS = {
     "X-Frame-Options": "DENY",
@@ -20,7 +20,7 @@ ALWAYS = {
 @pytest.fixture
 def office(tmp_path, monkeypatch):
     """An office with a released request R."""
-    monkeypatch.setattr(job, "time", SimpleNamespace(sleep=lambda _: None))  # nothing here is about slots
+    monkeypatch.setattr(delivery, "time", SimpleNamespace(sleep=lambda _: None))  # nothing here is about slots
     with open_office(tmp_path, slot_s=60) as opened:
         request = opened.ask()
         assert opened.approve(request).is_success
