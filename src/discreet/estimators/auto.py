@@ -52,8 +52,9 @@ class AutoSelection(SubsetSelector):
 
     >>> import numpy as np
     >>> X = np.tile([[1.0, -1.0], [-1.0, 1.0], [1.0, 1.0], [-1.0, -1.0]], (500, 1))
-    >>> AutoSelection(epsilon=5.0).fit(X, 0.5 * X[:, 0]).get_support()
-    array([ True, False])
+    >>> support = AutoSelection(epsilon=5.0).fit(X, 0.5 * X[:, 0]).get_support()
+    >>> bool(support[0])  # and seldom the other column, which has no effect
+    True
     """
 
     _method: ClassVar[str] = "auto"
