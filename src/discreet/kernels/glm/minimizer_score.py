@@ -12,6 +12,7 @@ The linear term z is a normal vector times the root of a Gamma(p / 2 + 1 / 2) nu
 count (`score_fit.critical`).
 """
 
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -110,7 +111,9 @@ def minimizer_fit(minimum: Minimum, spread: Spread | None = None, sums: Floats |
     """
     model, known = _model(minimum), None
     if spread is not None and sums is not None:
-        model, known = spread.robust(model, sums, is_cautious=True)
+        # A score of c rows varies at most c times as much as c independent ones: Cauchy and Schwarz, row by row.
+        most = math.inf if minimum.family.counts else float(spread.units.rows)
+        model, known = spread.robust(model, sums, is_cautious=True, most=most)
     model = symmetric(model)
     rows = np.eye(len(minimum.theta))
     rows[0] = minimum.constant or rows[0]

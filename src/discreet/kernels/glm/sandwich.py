@@ -12,6 +12,7 @@ import math
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.special import ndtri, stdtrit
 
 from discreet.kernels.glm.families import Columns, RowMap
 from discreet.kernels.glm.score import ScoreModel
@@ -45,6 +46,9 @@ CLEARLY = 2.0
 
 MOST_DISPERSION = 2.0
 """Times the dispersion that clipped counts are supposed to have at most."""
+
+UPPER = 0.975
+"""Quantile at which intervals are compared."""
 
 LEAST_PART = 1e-9
 """Of a score's covariance that is sampling at least: noise may leave nothing of J."""
@@ -237,17 +241,20 @@ class Spread:
         of_lengths, of_products = self.sds
         return SpreadRequest(self.map, self.mu / self.units.rows, of_lengths, of_products, of_products / 2.0**0.5)
 
-    def robust(self, model: ScoreModel, sums: Floats, is_cautious: bool = False) -> tuple[ScoreModel, "Reliability"]:
+    def robust(
+        self, model: ScoreModel, sums: Floats, is_cautious: bool = False, most: float = math.inf
+    ) -> tuple[ScoreModel, "Reliability | None"]:
         """Return the score with the sampling variance that units show, and how well that is known.
 
-        Where cautious it is not below J in any direction but by as much as stands out of its noise.
+        Where cautious it is not below J in any direction but by as much as stands out of its noise. It is known to be
+        at most `most` times J; that, as known, is returned where it gives the shorter intervals.
         """
         unit = self.cut / GRID**2
         of_lengths, of_products = (sd * unit for sd in self.sds)
         ratio, trace = self.map.ratio, float(np.trace(self.sampling))
         factor, of_factor = float(sums[0, -1]) * unit * ratio / trace, of_lengths * ratio / trace
         unknown = self._of_dispersion(factor + of_factor)
-        factor = max(factor, 1.0)
+        factor = min(max(factor, 1.0), most)
         spread, errors, basis = _shrunk(sums[:, :-1] * unit, of_products, factor, self.sampling, is_cautious)
         new = np.eye(len(spread)) - self.sampling + spread
         sampling = self.root @ spread @ self.root + unknown
@@ -255,7 +262,19 @@ class Spread:
         total, turned = self.root @ new @ self.root + unknown, self.root @ basis
         errors = (errors + errors.T) / 2.0
         known = Reliability((total + total.T) / 2.0, turned, sizes, errors, of_factor, self.units.count)
+        if self._is_longer(known, most):
+            return replace(model, sampling=most * (self.root @ self.sampling @ self.root)), None
         return replace(model, sampling=(sampling + sampling.T) / 2.0), known
+
+    def _is_longer(self, known: "Reliability", most: float) -> bool:
+        """Whether intervals by what units show are longer than by so many times J, in the mean over directions."""
+        if math.isinf(most):
+            return False
+        directions = np.linalg.inv(self.root)
+        seen = np.einsum("ij,ik,kj->j", directions, known.total, directions)
+        student = np.array([stdtrit(known.degrees(each), UPPER) for each in directions.T])
+        bounded = 1.0 + (most - 1.0) * np.diagonal(self.sampling)
+        return bool(np.sum(student * np.sqrt(seen)) > np.sum(ndtri(UPPER) * np.sqrt(bounded)))
 
     def _of_dispersion(self, factor: float) -> Floats:
         """The score's variance by not knowing how spread counts are, where its variance is so many times the family's.

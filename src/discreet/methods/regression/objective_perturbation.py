@@ -138,7 +138,7 @@ class PreparedPerturbation(Preparation):
 
     def run(self, table: Table, rng: Source, progress: Progress | None = None) -> Outcome:
         """Minimize the perturbed objective, add noise for what the certificate leaves open, ask for the information,
-        and of counts for how much they vary.
+        and, of counts or of units of several rows, for how much their scores vary.
 
         Parameters
         ----------
@@ -296,7 +296,7 @@ class PreparedPerturbation(Preparation):
         )
 
     def _fit(self, minimum: Minimum, table: Table, rng: Source) -> Fit:
-        """Return estimates and intervals from what was released alone, and of counts from a last pass."""
+        """Return estimates and intervals from what was released alone, and from a last pass where there is one."""
         if self.spread is None:
             return minimizer_fit(minimum)
         metadata = self.design.metadata
@@ -306,8 +306,8 @@ class PreparedPerturbation(Preparation):
         return minimizer_fit(minimum, spread, self.spread.sums(table, self.design, spread, Columns(self._places), rng))
 
     def _spread(self, epsilon: Fraction) -> SpreadRelease | None:
-        """The pass that tells how much counts vary; the variance of a row's class follows from its mean."""
-        if not (self.method.robust and self.loss.family.counts):
+        """The pass that tells how much scores vary; that of one row's class follows from its mean."""
+        if not (self.method.robust and (self.loss.family.counts or self.change.n_rows > 1)):
             return None
         return SpreadRelease(epsilon * SPREAD_SHARE, self.n_coefficients, self.change.replaces)
 

@@ -15,6 +15,7 @@ from discreet.kernels.moments.moments import GRID
 from discreet.mechanisms.rng import Source
 from discreet.methods.registry import method_of
 from discreet.methods.regression.objective_perturbation import STEP, PreparedPerturbation
+from discreet.methods.regression.score_answers import full
 from discreet.report import coefficient_table
 
 N_ROWS = 3000
@@ -62,7 +63,7 @@ def test_the_event_is_pure_and_costs_what_is_spent(epsilon, relation, family, ro
     assert (float(guarantee.epsilon), guarantee.delta) == (pytest.approx(epsilon, rel=1e-12), 0)
     cost = found.change.spent(found.chosen.ridge, found.chosen.beta)
     of_spread = float(found.spread.epsilon) if found.spread else 0.0
-    assert of_spread == pytest.approx(0.05 * epsilon if family == "poisson" else 0.0)
+    assert of_spread == pytest.approx(0.05 * epsilon if family == "poisson" or rows_per_unit > 1 else 0.0)
     assert cost <= epsilon - float(found.output_epsilon) - float(found.information_epsilon) - of_spread
     assert found.change.bound == pytest.approx(2.0)  # the constant, two columns, one level of a category
     assert (found.change.n_rows, found.change.replaces) == (rows_per_unit, relation == "replace_one")
@@ -240,7 +241,53 @@ def test_counts_that_vary_more_than_poisson_ones_are_covered():
     assert missed[False] > stats.binom.isf(1e-4, 3 * n_tables, 0.05)
 
 
-def test_counts_have_a_step_of_their_own_for_how_much_they_vary():
+def alike_fits(robust, n_tables, epsilon=50.0, n=2400, rows_per_unit=6):
+    """Yield fits of people whose rows share two columns and most of what makes their classes, and the true slopes."""
+    columns = {f"x{j}": {"type": "real", "lower": -1, "upper": 1} for j in range(3)} | {"y": COLUMNS["y"]}
+    several = {"unit_id": "person", "rows_per_unit": rows_per_unit}
+    facts = metadata("add_or_remove_one", columns=columns, **several)
+    ready = method_of("logistic", epsilon=epsilon, delta=0, robust=robust).prepare(facts, "y")
+    slopes = np.array([0.8, -0.6, 0.4])
+    for seed in range(n_tables):
+        rng = np.random.default_rng(seed)  # noqa: TID251 - simulated rows, not noise
+        people = np.repeat(np.arange(n // rows_per_unit), rows_per_unit)
+        x = rng.uniform(-1, 1, (n, 3))
+        x[:, :2] = x[people * rows_per_unit, :2]
+        draws = np.where(rng.random(n) < 0.95, rng.random(n)[people], rng.random(n))
+        data = {f"x{j}": x[:, j] for j in range(3)} | {"person": people}
+        data["y"] = (draws < 1.0 / (1.0 + np.exp(-x @ slopes))).astype(int)
+        yield ready.run(ArraysTable(data, facts), Source.seeded(seed)).fit, slopes[:2]
+
+
+@pytest.mark.statistics
+def test_rows_of_a_person_that_are_alike_are_covered():
+    """A class's variance follows from its mean, a person's does not. Control: without the pass intervals miss it."""
+    n_tables = either(20, 40)
+    missed = {
+        robust: sum(
+            not entry.interval[0] <= truth <= entry.interval[1]
+            for fit, slopes in alike_fits(robust, n_tables)
+            for entry, truth in zip(fit.coefficients[1:3], slopes, strict=True)
+        )
+        for robust in (True, False)
+    }
+    assert missed[True] <= stats.binom.isf(1e-4, 2 * n_tables, 0.05)
+    assert missed[False] > stats.binom.isf(1e-4, 2 * n_tables, 0.05)
+
+
+@pytest.mark.parametrize(("epsilon", "is_hidden"), [(0.5, True), (200.0, False)])
+def test_six_rows_vary_six_times_as_much_at_most(epsilon, is_hidden):
+    """Where noise hides how alike rows are, that limit stands for it, as known; else what is seen, which is below."""
+    (fit, _), most = next(alike_fits(True, 1, epsilon)), 6.0
+    assert (fit.score.reliability is None) == is_hidden
+    ratio = full(fit.score.sampling) / full(fit.score.information)
+    if is_hidden:
+        np.testing.assert_allclose(ratio, most, rtol=1e-4)
+    else:
+        assert 2.0 < ratio[0, 0] < most
+
+
+def test_counts_and_people_of_several_rows_have_a_step_for_how_much_scores_vary():
     """What is drawn is charged: a twentieth of epsilon; a class's variance follows from its mean, and costs nothing."""
     table = ArraysTable(rows(np.random.default_rng(4)), metadata())  # noqa: TID251 - simulated rows, not noise
     for family, names in (("poisson", ["coefficients", "information", "dispersion"]), ("logistic", None)):
