@@ -315,24 +315,24 @@ SERVICE = (
 ROWS = (
     Defence(
         "target clipped to its bound",
-        "data/design.py",
+        "data/cells.py",
         "    np.clip(scaled, -1.0, 1.0, out=scaled)\n",
         "",
         ("unit/data/test_design.py::test_the_target_is_centered_and_bounded_as_asked",),
     ),
     Defence(
         "missing cells mapped",
-        "data/design.py",
+        "data/cells.py",
         "missing = np.isnan(scaled)",
         "missing = np.zeros(len(scaled), dtype=np.bool_)",
         ("unit/data/test_design.py::test_every_cell_of_every_type_becomes_integers_on_the_grid",),
     ),
     Defence(
         "a cell of no level is of none",
-        "data/design.py",
+        "data/cells.py",
         "other = -1 if column.unknown is None else levels.index(column.unknown)",
         "other = 0 if column.unknown is None else levels.index(column.unknown)",
-        ("unit/data/test_design.py::test_text_that_is_no_text_is_missing",),
+        ("unit/data/test_cells.py::test_text_that_is_no_text_is_missing",),
     ),
     Defence(
         "rows of one person in one part",

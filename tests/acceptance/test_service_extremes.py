@@ -7,7 +7,7 @@ from typing import get_args
 import pytest
 
 from discreet.methods.registry import _HOMES
-from discreet_service.schemas import MethodName
+from discreet_service.fields import MethodName
 from discreet_service.use_cases import plans, priced_requests
 from tests.office import QUESTION, open_office
 

@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from discreet.cli import main
-from discreet.selftest import mechanisms, methods, objective, report, searches, suite
+from discreet.selftest import mechanisms, methods, objective, report, screenings, searches, suite
 from discreet.selftest.evidence import Evidence
 from discreet.selftest.faults import FAULTS
 from tests.contracts.claims import ROOT, claims
@@ -29,7 +29,7 @@ SLOW = {"top_k", "labels", "moments", "pipelines", "additive", "selection", "sub
 
 def test_every_claim_is_attacked():
     """Each file of a claim is named by a check, or stands above with a reason."""
-    text = "".join(inspect.getsource(module) for module in (mechanisms, methods, objective, searches))
+    text = "".join(inspect.getsource(module) for module in (mechanisms, methods, objective, screenings, searches))
     for path in (path for path in claims() if path.relative_to(ROOT).parts[0] in ("mechanisms", "methods")):
         stem = path.name.removesuffix(".privacy.md")
         assert (stem in NOT_ATTACKED) != bool(re.search(rf'"([a-z_]+/)*{stem}(\.privacy\.md)?"', text)), stem

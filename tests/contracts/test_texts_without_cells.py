@@ -93,8 +93,8 @@ ONE_BY_ONE = {
     "methods/base/request_facts.py": "reference reference_name size: declared bounds and parameters, and what they are "
     "called",
     "methods/screening/decorrelated_columns.py": "unknown: a name of the request",
-    "methods/screening/decorrelated_scores.py": "shares unknown why width: names of parameters, words of the code, and "
-    "the number of columns, by public levels",
+    "methods/screening/decorrelated_plan.py": "shares unknown why: names of parameters, and words of the code",
+    "methods/screening/decorrelated_scores.py": "width: the number of columns, by public levels",
     "methods/screening/screener.py": "advice: words of the code",
     "methods/select_then_fit.py": "first fitting misplaced selection_method set shown: names and values of parameters",
     "methods/moments/moments_selection.py": "private stated: names of declared columns, and declared moments",

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from discreet.kernels.moments.moments import GRID
 from discreet.kernels.rows import decorrelated_scores as rows_kernel
 from discreet.mechanisms.rng import Source
-from discreet.methods.screening import decorrelated_scores
-from discreet.methods.screening.decorrelated_scores import DecorrelatedScreening, PreparedScores
+from discreet.methods.screening import decorrelated_estimates
+from discreet.methods.screening.decorrelated_plan import ScorePlan
+from discreet.methods.screening.decorrelated_scores import DecorrelatedScreening
 from discreet.methods.screening.threshold_choice import AboveThreshold
 from tests.privacy.screenings import table_of
 
@@ -44,9 +45,9 @@ def handed(method, table, frozen=None):
         def choose(self, scores, threshold, rng):
             return reach(scores, Fraction(self.sensitivity) / self.epsilon, lambda: [0])
 
-        patch.setattr(decorrelated_scores, "cube_noise", cube)
-        patch.setattr(decorrelated_scores, "discrete_laplace", cube)
-        patch.setattr(decorrelated_scores, "noisy_quantile", median)
+        patch.setattr(decorrelated_estimates, "cube_noise", cube)
+        patch.setattr(decorrelated_estimates, "discrete_laplace", cube)
+        patch.setattr(decorrelated_estimates, "noisy_quantile", median)
         patch.setattr(AboveThreshold, "draw", choose)
         method.prepare(table.metadata, "y").run(table, Source.seeded(0))
     return vectors, outcomes
@@ -120,8 +121,8 @@ def test_the_mean_of_residuals_spends_what_it_is_charged(relation):
 @pytest.mark.parametrize("relation", RELATIONS)
 def test_half_the_noise_is_flagged(monkeypatch, relation):
     """Control: scales and a sensitivity that forget half of what a row can do."""
-    moved = PreparedScores._moved.fget
-    monkeypatch.setattr(PreparedScores, "_moved", property(lambda self: Fraction(moved(self), 2)))
+    moved = ScorePlan.moved.fget
+    monkeypatch.setattr(ScorePlan, "moved", property(lambda self: Fraction(moved(self), 2)))
     method = DecorrelatedScreening(epsilon=EPSILON, y_center="middle")
     one, other = pair(relation)
     spent, charged = losses(method, one, other), charges(method, one)
@@ -197,8 +198,8 @@ def test_the_worst_pair_spends_what_it_is_charged_with_public_columns(monkeypatc
     one, other = (table_of(table, relation) for table in tables)
     charged = float(method.prepare(one.metadata, "y").used.budget["screening"])
     assert losses(Used(method), one, other)[-1] == pytest.approx(charged, rel=0.01)
-    moved = PreparedScores._moved.fget
-    monkeypatch.setattr(PreparedScores, "_moved", property(lambda self: Fraction(moved(self), 2)))
+    moved = ScorePlan.moved.fget
+    monkeypatch.setattr(ScorePlan, "moved", property(lambda self: Fraction(moved(self), 2)))
     assert losses(Used(method), one, other)[-1] > 1.9 * charged
 
 

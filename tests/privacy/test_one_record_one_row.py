@@ -7,8 +7,9 @@ import pytest
 
 from discreet.data import engine
 from discreet.data.batch_sizes import MANY_COLUMNS
+from discreet.data.cells import grid_cells
 from discreet.data.columns import NumericColumn, half_width
-from discreet.data.design import Design, grid_cells
+from discreet.data.design import Design
 from discreet.data.engines.frame import FrameTable
 from discreet.data.metadata import Metadata
 from discreet.data.sources import open_table

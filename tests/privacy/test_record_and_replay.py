@@ -21,7 +21,7 @@ from discreet.methods.moments import level
 from discreet.methods.moments.noisy_sums import NoisySums
 from discreet.methods.public_records import histogram, measures, public_subset
 from discreet.methods.regression import objective_perturbation, spread_release
-from discreet.methods.screening import decorrelated_scores, sis
+from discreet.methods.screening import decorrelated_plan, target_center
 from discreet.methods.screening.screener import Screening
 from discreet.methods.subset_selection import calibration, likelihood_scores, sum_of_squares
 from tests.effort import either
@@ -217,8 +217,8 @@ OF_LEVEL = (level, "rank_sensitivity", half(quantile.rank_sensitivity))
 OF_SUMS = (NoisySums, "estimates", half_estimates)
 OF_COUNT = (ClippedTarget, "count", staticmethod(lambda cells: 2 * cells.astype(np.int64).sum(axis=0)))
 OF_TOP_K = (Screening, "top_k", half_top_k)
-OF_CENTER = (sis.Center, "sensitivity", property(half(sis.Center.sensitivity.fget)))
-OF_CUBE = (decorrelated_scores.PreparedScores, "_scale", half(decorrelated_scores.PreparedScores._scale))
+OF_CENTER = (target_center.Center, "sensitivity", property(half(target_center.Center.sensitivity.fget)))
+OF_CUBE = (decorrelated_plan.ScorePlan, "scale", half(decorrelated_plan.ScorePlan.scale))
 OF_PASSES = (requests, "joint_sensitivity", half(requests.joint_sensitivity))
 OF_LINEAR = (objective_perturbation, "perturbation", half_fields(objective_perturbation.perturbation, beta=0.5))
 OF_SPREAD = (
@@ -262,9 +262,10 @@ MEANT = [
           OF_TOP_K),
     meant(BY_NAME["two-stage: votes"], R, [plain()] * 40, plain(a=1, y=2), plain(d=1, y=2), "one_shot of top_k_choice",
           0.99, OF_TOP_K),
-    *(meant(BY_NAME["decorrelated: units"], r, [HIGH] * 50, HIGH, LOW, "cube_noise of decorrelated_scores", 0.99,
+    *(meant(BY_NAME["decorrelated: units"], r, [HIGH] * 50, HIGH, LOW, "cube_noise of decorrelated_estimates", 0.99,
             OF_CUBE) for r in RELATIONS),
-    meant(BY_NAME["sis: canonical, gumbel, units"], R, [], HIGH, LOW, "discrete_laplace of sis", 0.99, OF_CENTER),
+    meant(BY_NAME["sis: canonical, gumbel, units"], R, [], HIGH, LOW, "discrete_laplace of target_center", 0.99,
+          OF_CENTER),
     meant(BY_NAME["sis: peeled, delta"], A, [], HIGH, LOW, "peeling of top_k_choice", 0.99, OF_TOP_K),
     meant(BY_NAME["own-score: declared"], R, [HIGH] * 50, HIGH, X_TURNED, "one_shot of top_k_choice", 0.99, OF_TOP_K),
     *(meant(BY_NAME[name], R, CLASSES, Y_TURNED, LOW, "discrete_gaussian of generalized_linear", 0.3, OF_PASSES)

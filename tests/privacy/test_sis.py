@@ -12,7 +12,8 @@ from discreet.kernels.moments.moments import GRID
 from discreet.mechanisms import quantile
 from discreet.mechanisms.rng import Source
 from discreet.methods.screening.own_score import STEPS, OwnScore
-from discreet.methods.screening.sis import Center, IndependenceScreening
+from discreet.methods.screening.sis import IndependenceScreening
+from discreet.methods.screening.target_center import Center
 from discreet.methods.screening.threshold_choice import AboveThreshold
 from discreet.selftest.laws import subset_law
 from tests.privacy.laws import log_law, max_log_ratio

@@ -19,7 +19,7 @@ from discreet.mechanisms.rng import Source
 from discreet.methods.base.noise_budget import NoiseBudget
 from discreet.methods.moments.noisy_moments import MomentsMethod
 from discreet.methods.registry import method_of
-from discreet.methods.screening.sis import Center
+from discreet.methods.screening.target_center import Center
 from tests.privacy.test_generalized_linear import price
 from tests.privacy.test_noisy_sums import blocks
 

@@ -9,8 +9,9 @@ import numpy as np
 import pyarrow as pa
 from typing_extensions import override
 
+from discreet.data.cells import declared_batch, grid_cells, numbers
 from discreet.data.derived_columns import columns_read
-from discreet.data.design import Design, declared_batch, grid_cells, numbers
+from discreet.data.design import Design
 from discreet.data.metadata import Metadata, NumericColumn, half_width
 from discreet.errors import InvalidParameterError, MetadataError
 from discreet.kernels.moments.moments import GRID

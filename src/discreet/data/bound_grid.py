@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from discreet.data.design import numbers
+from discreet.data.cells import numbers
 from discreet.data.metadata import Metadata, NumericColumn
 from discreet.typing import Cells, Floats, Integers
 

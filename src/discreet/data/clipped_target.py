@@ -5,8 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from discreet.data.cells import declared_batch, numbers
 from discreet.data.derived_columns import columns_read
-from discreet.data.design import Design, declared_batch, numbers
+from discreet.data.design import Design
 from discreet.data.metadata import NumericColumn
 from discreet.kernels.moments.moments import GRID
 from discreet.typing import Cells, Integers

@@ -1,14 +1,10 @@
 """What every engine does: stream the requested columns, add up integers. Never the whole table in memory."""
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from functools import partial
-from pathlib import Path
-from typing import ClassVar
 
 import numpy as np
-import pyarrow as pa
 
 from discreet.data.batch_sizes import BATCH_ROWS, BYTES_A_KEY, CUT_GROUP, GROUP, UNIT_BYTES
 from discreet.data.contribution_bound import ContributionBound, OfUnits, UnitRows
@@ -19,6 +15,7 @@ from discreet.data.metadata import Metadata
 from discreet.data.metadata_card import headline, metadata_card
 from discreet.data.row_pass import RowPass, owned_rows
 from discreet.data.score_design import ScoreDesign
+from discreet.data.storage import Storage
 from discreet.data.storage_types import require_fit
 from discreet.errors import DataMismatchError
 from discreet.kernels.moments.exact_sums import ExactSum
@@ -30,7 +27,7 @@ from discreet.release import STATED, UNSTATED, RowsOrigin
 from discreet.typing import Cells, Integers
 
 
-class Table(ABC):
+class Table(Storage):
     """A private table, seen only through its metadata.
 
     Parameters
@@ -42,15 +39,12 @@ class Table(ABC):
 
     Notes
     -----
-    Opening a table reads its header and nothing else; rows in memory are copied unseen. An engine implements `header`,
-    `batches` and, where the storage states it, `row_count`.
+    Opening a table reads its header and nothing else; rows in memory are copied unseen. An engine implements
+    what `Storage` asks for.
     """
 
-    is_ordered: ClassVar[bool] = False
-    """Whether `batches` returns the rows in the same order whenever and for whichever columns it is called."""
-
     def __init__(self, metadata: Metadata, rows_origin: RowsOrigin = UNSTATED) -> None:
-        self._metadata = metadata.fixed()
+        super().__init__(metadata)
         self._rows_origin = rows_origin
 
     def __reduce__(self) -> str:
@@ -62,11 +56,6 @@ class Table(ABC):
 
     def _repr_html_(self) -> str:
         return metadata_card(self.metadata, f"Private table {self.name}: no row is shown")
-
-    @property
-    def metadata(self) -> Metadata:
-        """What is public about the table."""
-        return self._metadata
 
     @property
     def rows_origin(self) -> RowsOrigin:
@@ -92,86 +81,13 @@ class Table(ABC):
         self.detach()
         self._rows_origin = STATED
 
-    def detach(self) -> None:  # noqa: B027 - what is read from a file or a database has nothing to copy
+    def detach(self) -> None:
         """Copy rows in memory, unseen, so that nothing that is written into the caller's buffers reaches the table.
 
         Notes
         -----
         Scalers may work in place: what is stated of rows is not true of what is written into them later.
         """
-
-    @property
-    @abstractmethod
-    def name(self) -> str:
-        """Public name of the source, without its folder."""
-
-    @property
-    def locator(self) -> str | None:
-        """Where the source is, when asking it again would find the same rows; None for a frame in memory."""
-        return None
-
-    def holds_file(self, path: Path) -> bool:  # noqa: ARG002 - a frame holds none
-        """Tell whether a file of this machine is, or is part of, the source.
-
-        Parameters
-        ----------
-        path : Path
-            It exists.
-
-        Returns
-        -------
-        bool
-            False for a frame, and for what is elsewhere.
-        """
-        return False
-
-    @abstractmethod
-    def header(self) -> list[tuple[str, str]]:
-        """Return names and storage types of the columns, without reading a row."""
-
-    def storage_types(self) -> Mapping[str, str]:
-        """Return the storage types that hold for all cells of their columns, from the header; default all of it."""
-        return dict(self.header())
-
-    def row_count(self) -> int | None:
-        """Return the number of rows where the storage states it without reading rows, else None."""
-        return None
-
-    def about_rows(self) -> int:
-        """Return about how many rows there are, to plan memory by; 0 where nothing tells. No output may use it."""
-        return self.row_count() or self.metadata.n_rows or 0
-
-    @abstractmethod
-    def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        """Read the rows' named columns, in any order and any batches.
-
-        Parameters
-        ----------
-        columns : sequence of str
-            Names from the header.
-
-        Yields
-        ------
-        pyarrow.RecordBatch
-            Of the storage's own types.
-        """
-
-    def streams(self, columns: Sequence[str]) -> Iterator[Iterable[pa.RecordBatch]]:
-        """Return the same rows as streams that can be read side by side; default one batch after the other.
-
-        Parameters
-        ----------
-        columns : sequence of str
-            Names from the header.
-
-        Yields
-        ------
-        iterable of pyarrow.RecordBatch
-            Whoever takes a stream reads it to its end.
-        """
-        return ([batch] for batch in self.batches(columns))
-
-    # ---- what methods use
 
     def check(self, columns: Sequence[str]) -> None:
         """Compare the header, and the number of rows where it is public, with the metadata; no row is read.

@@ -7,8 +7,9 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa
 
+from discreet.data.cells import declared_batch, grid_cells, level_codes, numbers
 from discreet.data.derived_columns import columns_read
-from discreet.data.design import Design, declared_batch, grid_cells, level_codes, numbers
+from discreet.data.design import Design
 from discreet.data.metadata import CategoryColumn, Metadata, NumericColumn, half_width
 from discreet.kernels.moments.moments import GRID
 from discreet.typing import Cells, Floats

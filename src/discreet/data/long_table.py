@@ -11,8 +11,8 @@ import pyarrow as pa
 from typing_extensions import override
 
 from discreet.data.batch_sizes import BATCH_ROWS, rows_a_batch
+from discreet.data.cells import numbers
 from discreet.data.columns import Codes, code_of
-from discreet.data.design import numbers
 from discreet.data.engine import Table
 from discreet.data.engines.each import WORKERS, Progress
 from discreet.data.header import refuse_stored, require, shown_type

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from discreet.data.cells import bounded, declared_batch, level_codes, numbers
 from discreet.data.derived_columns import columns_read
-from discreet.data.design import bounded, declared_batch, level_codes, numbers
 from discreet.data.header import require
 from discreet.data.metadata import CategoryColumn, Metadata
 from discreet.data.public_records import PublicRecords

@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from discreet.data.cells import declared_batch, level_codes, numbers
 from discreet.data.derived_columns import columns_read
-from discreet.data.design import declared_batch, level_codes, numbers
 from discreet.data.engine import Table
 from discreet.data.header import refuse_stored, require
 from discreet.data.hybrid_design import HybridDesign

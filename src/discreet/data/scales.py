@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from discreet.data.cells import numbers
 from discreet.data.columns import NumericColumn, half_width
-from discreet.data.design import numbers
 from discreet.kernels.moments.moments import GRID
 from discreet.typing import Floats
 

@@ -7,9 +7,9 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa
 
+from discreet.data.cells import declared_batch, level_codes, numbers
 from discreet.data.columns import Codes
 from discreet.data.derived_columns import columns_read
-from discreet.data.design import declared_batch, level_codes, numbers
 from discreet.data.metadata import CategoryColumn, Metadata, NumericColumn, half_width
 from discreet.data.scales import Scales, matrix_of
 from discreet.errors import InvalidParameterError, MetadataError

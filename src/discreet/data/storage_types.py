@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from discreet.data.cells import level_codes, numbers
 from discreet.data.columns import CategoryColumn, Features, NumericColumn
-from discreet.data.design import level_codes, numbers
 from discreet.data.header import base_of, is_number_or_text, nearly, shown, shown_type
 from discreet.data.lint import column_place, printable
 from discreet.data.metadata import Metadata

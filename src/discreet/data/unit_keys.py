@@ -7,7 +7,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from discreet.data.design import numbers
+from discreet.data.cells import numbers
 from discreet.kernels.rows.contribution_bound import mixed
 from discreet.typing import Words
 

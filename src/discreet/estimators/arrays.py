@@ -10,8 +10,8 @@ import scipy.sparse
 from sklearn.utils.validation import check_consistent_length, column_or_1d, validate_data
 
 from discreet.data.array_names import names_of
+from discreet.data.cells import declared_batch
 from discreet.data.derived_columns import columns_read
-from discreet.data.design import declared_batch
 from discreet.data.engine import Table
 from discreet.data.engines.arrays import ArraysTable
 from discreet.data.engines.frame import column_of

@@ -10,7 +10,7 @@ from pydantic import Field
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from discreet.data.design import bounded, level_codes, numbers
+from discreet.data.cells import bounded, level_codes, numbers
 from discreet.data.engine import Table
 from discreet.data.engines.frame import column_of
 from discreet.data.metadata import CategoryColumn, Metadata, NumericColumn

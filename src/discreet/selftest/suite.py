@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from importlib.metadata import version
 
 from discreet.errors import DiscreetError
-from discreet.selftest import accountant, end_to_end, mechanisms, methods, objective, searches
+from discreet.selftest import accountant, end_to_end, mechanisms, methods, objective, screenings, searches
 from discreet.selftest.breaking import Fault, broken
 from discreet.selftest.evidence import Evidence
 from discreet.selftest.faults import FAULTS
@@ -24,6 +24,7 @@ OF_CALLERS: tuple[Check, ...] = (*mechanisms.OF_CALLERS, *searches.OF_CALLERS, *
 OF_RELATIONS: tuple[Check, ...] = (
     *mechanisms.OF_RELATIONS,
     *methods.CHECKS,
+    *screenings.CHECKS,
     *objective.CHECKS,
     *end_to_end.CHECKS,
 )

@@ -1,5 +1,6 @@
 """Small tables for worst pairs, opened as anybody opens one."""
 
+import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -71,3 +72,17 @@ class Pair:
             )
             for rows in both
         ]
+
+
+def between(rows: Sequence[Row], base: Sequence[Row] = (), **more: Any) -> list[Pair]:
+    """Return pairs in which each row becomes each other one."""
+    return [Pair(base, old, new, **more) for old, new in itertools.permutations(rows, 2)]
+
+
+def both_ways(base: Sequence[Row], old: Row, new: Row, **more: Any) -> list[Pair]:
+    """Return the pair in which a row becomes another, and the pair in which that one becomes it."""
+    return [Pair(base, old, new, **more), Pair(base, new, old, **more)]
+
+
+ACROSS = ((-1.0, 1.0, 1.0), (1.0, -1.0, 1.0))
+"""A row that fits one of two columns and misses the other, and the reverse."""

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from discreet.data.design import Design, level_codes, numbers
+from discreet.data.cells import level_codes, numbers
+from discreet.data.design import Design
 from discreet.data.metadata import CategoryColumn, Metadata, NumericColumn, half_width
 from discreet.data.public_records import PublicRecords
 from discreet.errors import DataMismatchError, InvalidParameterError

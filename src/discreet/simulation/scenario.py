@@ -11,9 +11,10 @@ import pyarrow as pa
 from scipy.special import ndtr
 
 from discreet.data.arrow_arrays import number_array, place_array, text_array
+from discreet.data.cells import bounded, declared_batch, numbers
 from discreet.data.columns import Features
 from discreet.data.derived_columns import columns_read
-from discreet.data.design import Design, bounded, declared_batch, numbers
+from discreet.data.design import Design
 from discreet.data.metadata import CategoryColumn, Metadata, NumericColumn, half_width
 from discreet.errors import InvalidParameterError
 from discreet.mechanisms.rng import Source

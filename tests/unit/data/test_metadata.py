@@ -12,9 +12,10 @@ from metadata_strategies import metadatas
 from pydantic import ValidationError
 
 from discreet.accounting.neighbors import NeighboringRelation
-from discreet.data.metadata import MAX_ROWS, CategoryColumn, Metadata, NumericColumn, half_width
+from discreet.data.metadata import CategoryColumn, Metadata, NumericColumn, half_width
 from discreet.data.yaml_text import parse_text
 from discreet.errors import InvalidParameterError, MetadataError
+from discreet.parameters.ranges import MAX_ROWS
 
 AGE: dict[str, Any] = {"type": "integer", "lower": 0, "upper": 110}
 SITE: dict[str, Any] = {"type": "category", "levels": ["dayton", "seattle"]}

@@ -23,8 +23,8 @@ from tests.spark import spark
 from tests.warehouse import TYPES, load
 
 from discreet import workflow
+from discreet.data.cells import level_codes
 from discreet.data.columns import CategoryColumn, NumericColumn
-from discreet.data.design import level_codes
 from discreet.data.engine import Table
 from discreet.data.header import shown_type
 from discreet.data.metadata import Metadata

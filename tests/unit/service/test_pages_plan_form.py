@@ -6,10 +6,11 @@ from hypothesis import strategies as st
 from tests.office import open_office
 
 from discreet.errors import InvalidParameterError
+from discreet_service.fields import MethodName
 from discreet_service.pages.forms import Form
 from discreet_service.pages.method_choices import APPLIES, METHODS
 from discreet_service.pages.plan_form import form_of, plan_in, request_in
-from discreet_service.schemas import MethodName, RequestIn
+from discreet_service.schemas import RequestIn
 
 
 def form(**fields):

@@ -200,7 +200,7 @@ def associations_tested(test: NoiseTest, table: Table, selected: Sequence[str], 
     return test.part().record(test.chance(noisy))
 
 
-def test_asked(
+def plan_noise_test(
     method: IndependenceParameters | VotesParameters, design: ScoreDesign, epsilon: Fraction
 ) -> NoiseTest | None:
     """Return the test of a request, with the share of epsilon that tells enough from chance, from public facts.

@@ -2,14 +2,14 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from pydantic import model_validator
 
-from discreet.accounting.events import LaplaceEvent, event_record
+from discreet.accounting.events import event_record
 from discreet.accounting.guarantee import exact, exact_delta, exact_epsilon
 from discreet.accounting.neighbors import NeighboringRelation
 from discreet.data.engine import Table
@@ -17,16 +17,15 @@ from discreet.data.metadata import Metadata, NumericColumn
 from discreet.data.score_design import ScoreDesign
 from discreet.errors import InvalidParameterError
 from discreet.kernels.moments.moments import GRID
-from discreet.mechanisms.additive import check_scale, discrete_laplace
 from discreet.mechanisms.rng import Source
 from discreet.methods.base.candidates import columns_progress, columns_read, features_of, public_candidates
 from discreet.methods.base.method import Outcome, Preparation, Progress
-from discreet.methods.base.part import Part
 from discreet.methods.base.request_facts import not_protected
 from discreet.methods.screening.median_split import MOVED, split_scores
-from discreet.methods.screening.noise_test import associations_tested, left_by, test_asked, tested_by_default
+from discreet.methods.screening.noise_test import associations_tested, left_by, plan_noise_test, tested_by_default
 from discreet.methods.screening.screener import Screening, target_coding
 from discreet.methods.screening.target_bound import Bound
+from discreet.methods.screening.target_center import CLAIM, Center, has_two_values
 from discreet.methods.screening.threshold_choice import MAX_FALSE, AboveThreshold, check_number_of_rows
 from discreet.methods.screening.top_k_choice import TopK
 from discreet.methods.screening.units import Units
@@ -35,8 +34,6 @@ from discreet.methods.subset_selection.target_scale import target_shares
 from discreet.parameters.screening import IndependenceParameters
 from discreet.release import NoiseRecord, StepRecord
 from discreet.typing import Integers
-
-CLAIM = "methods/screening/sis.privacy.md"
 
 UNIT, UNIT_OF_SPLITS = "products of scaled columns", "rows above less rows below each column's median"
 """Of the scores: a row whose cell and target both lie at their ends counts 1."""
@@ -149,123 +146,8 @@ def _buys_center(method: IndependenceScreening, design: ScoreDesign) -> bool:
     only says where a target of many values saturates.
     """
     needs_rows = method.n_features_to_select == "auto" and method.number_of_rows(design.metadata) is None
-    is_idle = method.median_split and _has_two_values(design) and not needs_rows
+    is_idle = method.median_split and has_two_values(design) and not needs_rows
     return method.y_center == "private" and not is_idle
-
-
-def _has_two_values(design: ScoreDesign) -> bool:
-    """Whether the target is known to have two values."""
-    column = design.metadata.declared(design.target)
-    if isinstance(column, NumericColumn):
-        return column.type == "integer" and design.bound == 0.5
-    return design.codes is None or len({number for _, number in design.codes}) == 2
-
-
-@dataclass(frozen=True)
-class Center:
-    """The public plan of the private estimate of the target's mean.
-
-    Parameters
-    ----------
-    design : ScoreDesign
-        With the middle of the target's bounds or codes as its center, and half their width as its bound.
-    epsilon : Fraction
-        In nats.
-
-    Notes
-    -----
-    Under replace_one the sum S of the target gets noise of sensitivity 2 c rows, c = `rows_per_unit`, and is divided by
-    the public number of rows. Under add_or_remove_one each row counts (1 + y) / 2 to one sum and (1 - y) / 2 to the
-    other: their l1 sensitivity is c, that of a count alone, their sum is the count and their difference S. So the count
-    comes free, with half the noise variance that estimates of S and of the count at half of epsilon each would have.
-    Where the number of units is public and that of rows is not, these two sums change by 2 c: a row that is replaced
-    moves from the one to the other.
-    """
-
-    design: ScoreDesign
-    epsilon: Fraction
-
-    @property
-    def _knows_count(self) -> bool:
-        return self.design.metadata.n_rows is not None
-
-    @property
-    def sensitivity(self) -> int:
-        """The l1 sensitivity of what gets noise, in whole steps: of S, or of the two sums of 1 + y and 1 - y."""
-        metadata = self.design.metadata
-        moved = 2 if metadata.n_units is not None else 1  # a replaced row may count to the other sum, 2 + 2
-        return moved * 2 * GRID * metadata.rows_per_unit
-
-    def part(self, name: str = "y_center") -> Part:
-        """Return the part with its privacy cost.
-
-        Parameters
-        ----------
-        name : str
-            Of the part.
-
-        Returns
-        -------
-        Part
-            Discrete Laplace noise.
-        """
-        rows = self.design.metadata.rows_per_unit
-        check_scale(self.sensitivity / self.epsilon, "the target's mean")
-        step = GRID if self._knows_count else 2 * GRID
-        unit = (
-            "sum of the scaled target" if self._knows_count else "rows that count as high, and rows that count as low"
-        )
-        box = NoiseRecord(
-            mechanism="discrete_laplace",
-            noise="laplace",
-            sensitivity=self.sensitivity / step,
-            scale=float(self.sensitivity / self.epsilon) / step,
-            unit=unit,
-            formula=f"2 x {rows}, rows of one unit" if self._knows_count else self._of_two_sums(rows),
-            numerics="exact draw on whole steps",
-            claim=CLAIM,
-        )
-        return Part(name, LaplaceEvent(self.epsilon), box)
-
-    def _of_two_sums(self, rows: int) -> str:
-        factor = "2 x " if self.design.metadata.n_units is not None else ""
-        return f"{factor}{rows}, rows of one unit, both together"
-
-    @property
-    def variance(self) -> float:
-        """Variance of the noise of the target's sum, in rows of the scaled target."""
-        # Half the difference of two sums in steps of 2 GRID has the variance of one of them in steps of GRID, halved.
-        scale = float(self.sensitivity / self.epsilon) / GRID
-        return 2.0 * scale**2 if self._knows_count else scale**2
-
-    def estimate(self, table: Table, rng: Source) -> tuple[float, float]:
-        """Return the target's noisy mean on its scaled range, and the number of rows, noisy where it is private.
-
-        Parameters
-        ----------
-        table : Table
-            The private table.
-        rng : Source
-            Where the noise comes from.
-
-        Returns
-        -------
-        tuple of float
-            The mean in [-1, 1]; at least one row.
-
-        Notes
-        -----
-        Claim: ``sis.privacy.md``. Cost: one pass over the target.
-        """
-        total, count = table.target_sum(self.design)
-        scale = self.sensitivity / self.epsilon
-        if self._knows_count:
-            noisy, rows = discrete_laplace([total], scale, rng)[0], GRID * (self.design.metadata.n_rows or 1)
-        else:
-            high, low = discrete_laplace([GRID * count + total, GRID * count - total], scale, rng)
-            noisy, rows = high - low, max(high + low, 1)
-        mean = min(max(Fraction(noisy, rows), Fraction(-1)), Fraction(1))
-        return float(mean), max(rows / (GRID if self._knows_count else 2 * GRID), 1.0)
 
 
 class PreparedScreening(Preparation):
@@ -285,10 +167,10 @@ class PreparedScreening(Preparation):
 
     def __init__(self, method: IndependenceScreening, whole: ScoreDesign, units: Units) -> None:
         self.method, self.whole, self.units = method, whole, units
-        self.has_two_values = _has_two_values(whole)
+        self.has_two_values = has_two_values(whole)
         self.columns, self.target, self.candidates = columns_read(whole), whole.target, whole.features
         epsilon, of_bound = exact_epsilon(method.epsilon), self._share_of_bound
-        self.test = test_asked(method, whole, epsilon)
+        self.test = plan_noise_test(method, whole, epsilon)
         self.bound = Bound(whole, epsilon * of_bound) if of_bound else None
         self.center = Center(whole, epsilon * self._share / 2) if _buys_center(method, whole) else None
         # What is clipped nearer than at the bounds has another mean: it is estimated as well, with half of the share.

@@ -24,7 +24,7 @@ from discreet.kernels.rows.decorrelated_scores import (
 from discreet.kernels.sufficient_statistics.decorrelation import columns_of, decorrelation, pilot
 from discreet.mechanisms.rng import Source
 from discreet.methods.registry import method_of
-from discreet.methods.screening import decorrelated_scores
+from discreet.methods.screening import decorrelated_estimates
 
 BOX = {"type": "real", "lower": -1, "upper": 1}
 COLUMNS = {
@@ -180,7 +180,7 @@ def test_a_column_is_cut_around_its_center():
     around = saturated(cells, np.array([False]), (1, 1), np.array([-20_000]))[:, 0] / GRID
     assert around == pytest.approx([-1.0, 0.0, 0.5, 1.0, 1.0], abs=1e-3)
     metadata = metadata_of(COLUMNS)
-    rows = method_of("decorrelated", x_center={"c": 1.0}).prepare(metadata, "y").rows
+    rows = method_of("decorrelated", x_center={"c": 1.0}).prepare(metadata, "y").plan.rows
     assert rows.centers == (0, 0, round(-0.6 * GRID), 0, 0)
     assert rows.columns(np.array([[GRID, 0, 0, -19_660, 0, 0, 0]]))[0, 2] == 0
 
@@ -223,9 +223,9 @@ def test_numbers_are_the_same_however_they_are_stored(monkeypatch, tmp_path, kin
             vectors.append(list(map(int, values)))
             return vectors[-1]
 
-        monkeypatch.setattr(decorrelated_scores, "cube_noise", kept)
-        monkeypatch.setattr(decorrelated_scores, "discrete_laplace", kept)
-        monkeypatch.setattr(decorrelated_scores, "noisy_quantile", lambda counts, *law: int(np.argmax(counts)))
+        monkeypatch.setattr(decorrelated_estimates, "cube_noise", kept)
+        monkeypatch.setattr(decorrelated_estimates, "discrete_laplace", kept)
+        monkeypatch.setattr(decorrelated_estimates, "noisy_quantile", lambda counts, *law: int(np.argmax(counts)))
         held = stored({name: values.astype(of_kind) for name, values in cells.items()}, place, tmp_path)
         metadata = metadata_of(columns, 200)
         method_of("decorrelated").prepare(metadata, "y").run(dc.open_table(held, metadata), Source.seeded(0))

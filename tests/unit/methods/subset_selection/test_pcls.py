@@ -7,10 +7,11 @@ import pyarrow as pa
 import pytest
 
 from discreet.data.engines.frame import FrameTable
-from discreet.data.metadata import MAX_ROWS, Metadata
+from discreet.data.metadata import Metadata
 from discreet.errors import InvalidParameterError, MetadataError
 from discreet.mechanisms.rng import Source
 from discreet.methods.subset_selection.pcls import PenalizedLeastSquares
+from discreet.parameters.ranges import MAX_ROWS
 
 PUBLIC = {"y_center": "middle", "y_bound": "furthest"}
 

@@ -13,13 +13,14 @@ from tests.unit.kernels.kernel_problems import optimum_by_path
 
 from discreet.accounting.events import SelectionEvent
 from discreet.data.engines.frame import FrameTable
-from discreet.data.metadata import MAX_ROWS, Metadata
+from discreet.data.metadata import Metadata
 from discreet.data.sources import open_table
 from discreet.errors import InvalidParameterError
 from discreet.mechanisms import subset_search
 from discreet.mechanisms.rng import Source
 from discreet.methods.subset_selection import pcls, setting
 from discreet.methods.subset_selection.pcls import PenalizedLeastSquares
+from discreet.parameters.ranges import MAX_ROWS
 
 N = 300
 PUBLIC = {"y_center": "middle", "y_bound": "furthest"}

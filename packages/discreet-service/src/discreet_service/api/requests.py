@@ -9,7 +9,8 @@ from discreet_service.access.guard import allow, context_of
 from discreet_service.access.roles import READERS, Principal, Role
 from discreet_service.api.paging import Cursor, Limit, parse_cursor, split_page
 from discreet_service.call_limits import reports
-from discreet_service.schemas import DecisionIn, Id, Name, RequestIn, RequestOut, RequestPage, State
+from discreet_service.fields import Id, Name, State
+from discreet_service.schemas import DecisionIn, RequestIn, RequestOut, RequestPage
 from discreet_service.use_cases import decisions, permissions, releases, requests
 
 router = APIRouter(tags=["requests"])

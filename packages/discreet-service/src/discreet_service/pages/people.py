@@ -7,9 +7,10 @@ from pydantic import BaseModel
 
 from discreet.errors import ConflictError, DiscreetError
 from discreet_service.access.roles import EVERYONE, READERS, Role
+from discreet_service.fields import Name
 from discreet_service.pages.forms import validated
 from discreet_service.pages.visit import Visit, redirect, signed_in
-from discreet_service.schemas import KeyIn, MembersIn, Name
+from discreet_service.schemas import KeyIn, MembersIn
 from discreet_service.use_cases import people
 
 router = APIRouter()

@@ -10,6 +10,7 @@ from discreet_service.access.roles import READERS, Role
 from discreet_service.api.paging import Cursor, parse_cursor, split_page
 from discreet_service.call_limits import simulations
 from discreet_service.codes import MEANING
+from discreet_service.fields import State
 from discreet_service.pages import plan_form
 from discreet_service.pages.budgets import remaining_budget
 from discreet_service.pages.odds import Odds, odds_of
@@ -17,7 +18,7 @@ from discreet_service.pages.outlook_text import outlook_text
 from discreet_service.pages.plans import plan_page
 from discreet_service.pages.visit import Visit, redirect, signed_in
 from discreet_service.problems import public_message
-from discreet_service.schemas import RequestOut, State
+from discreet_service.schemas import RequestOut
 from discreet_service.store.requests import Request
 from discreet_service.use_cases import outlooks, permissions, requests
 

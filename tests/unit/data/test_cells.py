@@ -1,0 +1,128 @@
+"""The same number and the same level for a cell however the table is stored."""
+
+import math
+import re
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.unit.data.odd_cells import FLOATS, ODDITIES, TEXTS, WORDS
+
+from discreet.data.cells import level_codes, numbers
+from discreet.data.metadata import CategoryColumn
+
+# ---- numbers
+
+NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+
+
+def as_python_reads(text: str | None) -> float:
+    """A number in decimal notation, white space around it allowed, or a boolean."""
+    text = (text or "").strip(" \t\n\v\f\r")
+    if text.isascii() and text.lower() in ("true", "false"):
+        return float(text.lower() == "true")
+    value = float(text) if NUMBER.fullmatch(text) else math.nan
+    return value if math.isfinite(value) else math.nan
+
+
+@given(st.lists(st.none() | TEXTS, max_size=8))
+@settings(max_examples=200)
+def test_text_is_parsed_as_python_parses_it(texts: list[str | None]) -> None:
+    """Good and bad cells side by side: the good ones are their numbers, the bad ones missing."""
+    expected = [as_python_reads(text) for text in texts]
+    assert np.array_equal(numbers(pa.array(texts, pa.string())), expected, equal_nan=True)
+
+
+@pytest.mark.parametrize("beside", [None, "5", "x"])
+@pytest.mark.parametrize("text", WORDS + ODDITIES)
+def test_the_quick_parser_and_the_careful_one_agree(text: str, beside: str | None) -> None:
+    """A cell is the same number alone, beside a good cell and beside one that makes the quick parser give up."""
+    assert numbers(pa.array([text, beside]))[:1] == pytest.approx([as_python_reads(text)], rel=0, nan_ok=True)
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        (pa.array([2**63 - 1, -(2**63)]), [2.0**63, -(2.0**63)]),
+        (pa.array([2**64 - 1], pa.uint64()), [2.0**64]),
+        (pa.array([Decimal("1.50"), None]), [1.5, math.nan]),
+        (pa.array([Decimal(10) ** 75], pa.decimal256(76, 0)), [1e75]),
+        (pa.array([True, False, None]), [1.0, 0.0, math.nan]),
+        (pa.array([math.inf, -math.inf, math.nan, 5e-324, 1e308]), [math.nan] * 3 + [5e-324, 1e308]),
+        (pa.array([None, None]), [math.nan] * 2),
+        (pa.array(["9" * 400, "-" + "9" * 400, "0" * 400 + "1"]), [math.nan, math.nan, 1.0]),
+        (pa.chunked_array([], pa.string()), []),
+    ],
+)
+def test_numbers_of_other_types(values: pa.Array, expected: list[float]) -> None:
+    """Huge integers, decimals, booleans and the ends of float64 are the nearest float, or missing."""
+    assert np.array_equal(numbers(values), expected, equal_nan=True)
+
+
+def test_text_that_is_no_text_is_missing() -> None:
+    """Bytes that are no UTF-8 in a text column are a missing cell, and their neighbors are not touched."""
+    offsets, data = pa.py_buffer(np.array([0, 2, 3], dtype=np.int32)), pa.py_buffer(b"\xff12")
+    values = pa.Array.from_buffers(pa.string(), 2, [None, offsets, data])
+    assert np.array_equal(numbers(values), [math.nan, 2.0], equal_nan=True)
+    assert level_codes(values, CategoryColumn(type="category", levels=("2", "x"))).tolist() == [-1, 0]
+
+
+@given(st.lists(FLOATS, max_size=8))
+def test_real_numbers_are_the_same_as_numbers_and_as_text(cells: list[float]) -> None:
+    """The shortest text of a float parses to the same float, odd ones included."""
+    typed, text = pa.array(cells, pa.float64()), pa.array([repr(cell) for cell in cells], pa.string())
+    assert np.array_equal(numbers(typed), numbers(text), equal_nan=True)
+
+
+# ---- levels
+
+
+@pytest.mark.parametrize(
+    ("levels", "cells", "codes"),
+    [
+        (["a", "b"], ["b", "a", "A", " a", "", None], [1, 0, -1, -1, -1, -1]),
+        (["1", "2"], ["1", "1.0", " 2 ", "2e0", "3", None], [0, 0, 1, 1, -1, -1]),
+        (["1", "2"], [1, 2, 3, None], [0, 1, -1, -1]),
+        (["1", "2"], [1.0, 2.0, 1.5, math.nan], [0, 1, -1, -1]),
+        (["1", "2"], [Decimal("1.00"), None], [0, -1]),
+        (["1", "other"], [1, 2, None], [0, -1, -1]),
+        (["1", "other"], ["1", "1.0", "other"], [0, 0, 1]),
+        (["0", "1"], [0.0, -0.0, 1.0], [0, 0, 1]),
+        (["01", "1", "2"], ["01", "1", "1.0", "2.0"], [0, 1, -1, 2]),
+        (["01", "1", "2"], [1, 2], [1, 2]),
+        (["01", "1", "2"], [1.0, 2.0], [-1, 2]),
+        (["true", "false"], [True, False, None], [0, 1, -1]),
+        (["true", "false"], ["True", "FALSE", "false", "yes"], [0, 1, 1, -1]),
+        (["0", "1"], [True, False], [1, 0]),
+        (["", "a"], ["", "a", None], [0, 1, -1]),
+        (["9007199254740993", "a"], [9007199254740993, 9007199254740992], [0, 0]),
+    ],
+)
+def test_cells_are_compared_as_text_and_then_as_numbers(levels: list[str], cells: list[Any], codes: list[int]) -> None:
+    """The same level is found whether the table holds it as text, integer, float, decimal or boolean."""
+    column = CategoryColumn(type="category", levels=tuple(levels))
+    assert level_codes(pa.array(cells), column).tolist() == codes
+    known = CategoryColumn(type="category", levels=tuple(levels), unknown=levels[1])
+    assert level_codes(pa.array(cells), known).tolist() == [1 if code < 0 else code for code in codes]
+
+
+def test_a_dictionary_may_be_as_large_as_its_index_allows():
+    """256 entries behind one-byte indices, with a null: every cell gets the code that its text has."""
+    entries = [f"l{i}" for i in range(256)]
+    column = CategoryColumn(type="category", levels=entries[:100], unknown="l7")
+    indices = pa.array([*range(256), None], pa.uint8())
+    stored = pa.DictionaryArray.from_arrays(indices, pa.array(entries))
+    expected = level_codes(pa.array([*entries, None]), column)
+    np.testing.assert_array_equal(level_codes(stored, column), expected)
+    assert expected.tolist() == [*range(100), *[7] * 157]
+
+
+def test_decimals_are_read_to_the_nearest_number():
+    """As text that says the same is: Arrow's own way from decimals to floats is off in the last bit for many."""
+    cells = [f"{cents // 100}.{cents % 100:02}" for cents in range(0, 10_000, 7)]
+    stored = pa.array([Decimal(cell) for cell in cells], pa.decimal128(10, 2))
+    assert numbers(stored).tolist() == numbers(pa.array(cells)).tolist() == [float(cell) for cell in cells]
