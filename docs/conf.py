@@ -11,7 +11,7 @@ author = "The Discreet developers"
 project_copyright = author
 version = release = installed("discreet")
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "numpydoc", "glossary_links"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "numpydoc", "glossary_links", "page_descriptions"]
 autodoc_default_options = {"undoc-members": False}
 autodoc_typehints = "none"
 numpydoc_show_class_members = False

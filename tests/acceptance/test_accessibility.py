@@ -1,4 +1,7 @@
-"""Reports, a plan's page and what notebooks show: axe-core finds nothing, at phone and desk width, light and dark."""
+"""Reports, a plan's page and what notebooks show: no finding of axe-core's, nothing wider than the window.
+
+At phone and desk width, light and dark.
+"""
 
 from pathlib import Path
 from typing import Any
@@ -9,15 +12,17 @@ from playwright.sync_api import Browser
 from tests.acceptance.accessibility import check_accessible
 from tests.acceptance.test_notebooks import NOTEBOOKS, cells, run
 
-WIDTHS = ({"width": 1280, "height": 900}, {"width": 375, "height": 740})
+WIDTHS = ({"width": 1280, "height": 900}, {"width": 375, "height": 740}, {"width": 320, "height": 568})
 
 
-def check_file(browser: Browser, file: Path) -> None:
-    """Check a page of a file at each width."""
+def check_file(browser: Browser, file: Path, *, scrolls: bool = False) -> None:
+    """Check a page of a file at each width; a notebook scrolls what is wider than it."""
     page = browser.new_page()
     page.goto(file.as_uri())
     for size in WIDTHS:
         page.set_viewport_size(size)  # type: ignore[arg-type]
+        wide = page.evaluate("document.documentElement.scrollWidth")
+        assert scrolls or wide <= size["width"], f"{file.name} is {wide} pixels wide in a window of {size['width']}"
         check_accessible(page, file.name)
     page.close()
 
@@ -38,7 +43,12 @@ def test_reports(browser: Browser, place: Any, audience: str) -> None:
         "--yes",
     )
     assert place.run("fit", *words, "--columns", "age,site", "--epsilon", 2, "--out", "fit.json").code == 0
-    for name in ("select", "fit"):
+    moments = ("--method", "moments", "--delta", "1e-6", "--epsilon", 1, "--out", "moments.json")
+    assert (
+        place.run("budget", "grant", "clinic", "--epsilon", 10, "--delta", "1e-5", "--ledger", place.ledger).code == 0
+    )
+    assert place.run("select", *words, *moments).code == 0
+    for name in ("select", "fit", "moments"):
         done = place.run("report", f"{name}.json", "--audience", audience, "--out", f"{name}.html")
         assert done.code == 0, done
         check_file(browser, place.folder / f"{name}.html")
@@ -66,4 +76,4 @@ def test_what_notebooks_show(browser: Browser, path: Path, tmp_path: Path, monke
     file = tmp_path / "views.html"
     head = "<!DOCTYPE html><html lang=en><head><meta charset=utf-8><title>views</title></head>"
     file.write_text(f"{head}<body><main><h1>Views</h1>{''.join(views)}</main></body></html>")
-    check_file(browser, file)
+    check_file(browser, file, scrolls=True)

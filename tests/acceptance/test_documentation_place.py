@@ -44,3 +44,24 @@ def test_the_first_use_of_a_term_is_linked(monkeypatch):
     (link,) = tree.findall(nodes.reference)
     assert (link.astext(), link["refuri"]) == ("epsilon", "glossary.html#term-epsilon-delta")
     assert tree.astext().endswith("With epsilon, then epsilon and Epsilon again.")
+
+
+def test_a_page_is_described_by_its_first_sentences(monkeypatch):
+    """Whole ones that fit, of the text and not of a table; what a page states itself stays; marks are escaped."""
+    monkeypatch.syspath_prepend(str(DOCS))
+    import page_descriptions
+    from docutils.core import publish_doctree
+
+    application = SimpleNamespace(config=SimpleNamespace(project="Discreet"))
+
+    def described(text, **context):
+        title = "Title\n=====\n\n"
+        page_descriptions.describe(application, "page", "page.html", context, publish_doctree(title + text))
+        return context["metatags"]
+
+    long = "Word " * 60
+    assert 'content="Title. One &quot;two&quot;. Three."' in described('One "two". Three.', title="<b>Title</b>")
+    assert f'content="{"Word " * 34}Word..."' in described(f"{long}.")
+    assert f'content="{"A" * 80}."' in described(f"{'A' * 80}. {'B' * 120}.\n\nMore.")
+    assert described("Text.", metatags='<meta name="description" content="own">').count("description") == 1
+    assert "Documentation of Discreet." in described("")

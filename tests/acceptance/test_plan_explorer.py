@@ -78,6 +78,36 @@ def test_sliders_show_the_best_selection_and_its_command(page: Page, tmp_path: P
     assert page.locator("#explorer-scenario").count() == 0  # what has one value has no slider
 
 
+def test_a_tie_goes_to_what_does_better_elsewhere(page: Page, tmp_path: Path) -> None:
+    """As in what the page recommends: alike at this epsilon, the other epsilons decide, whatever the order."""
+    figures = [line(name, 2.0, 0.9) for name in ("first", "second")] + [
+        line("first", 0.5, 0.1),
+        line("second", 0.5, 0.3),
+    ]
+    commands = {name: f"discreet select --method {name} --epsilon {EPSILON_MARK}" for name in ("first", "second")}
+    file = tmp_path / "plan.html"
+    heading = Heading("a plan", "A plan", (), marked=False)
+    file.write_text(study_page([], {}, heading, None, explored(figures, {"A": "as stated"}, commands)))
+    page.goto(file.as_uri())
+    move(page, "epsilon", 1)
+    expect(page.locator("#explorer-answer")).to_contain_text("Best here: second.")
+
+
+def test_letters_keep_their_size_on_a_phone(page: Page, tmp_path: Path) -> None:
+    """The picture shrinks with the window, its labels do not, and none leaves it."""
+    file = tmp_path / "plan.html"
+    file.write_text(page_of())
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.goto(file.as_uri())
+    box = page.locator("#explorer-curves").bounding_box()
+    labels = page.locator("#explorer-curves text").evaluate_all(
+        "all => all.map(one => one.getBoundingClientRect().toJSON())"
+    )
+    assert labels
+    assert min(label["height"] for label in labels) >= 11
+    assert all(label["left"] >= box["x"] - 1 and label["bottom"] <= box["y"] + box["height"] + 1 for label in labels)
+
+
 def test_no_name_runs(page: Page, tmp_path: Path) -> None:
     """A name that would end the data and begin a script is text."""
     file = tmp_path / "plan.html"

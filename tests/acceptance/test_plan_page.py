@@ -52,6 +52,18 @@ def test_sections_and_pictures(place):
     assert not re.search(r"https?://(?!www\.w3\.org)", html)
 
 
+def test_what_is_recommended_is_whole(place):
+    """A sentence is a paragraph, however long; the command is one line of code, ready to paste."""
+    html = page(place, "--candidates", "age,income", "--method", "pcls", "--alone", "--epsilon", "0.5,1")
+    section = html.split("What is recommended</h2>")[1].split("</section>")[0]
+    paragraphs = re.findall(r"<p>(.*?)</p>", section, re.DOTALL)
+    assert paragraphs
+    assert all(text.rstrip()[-1] == "." and text[0].isupper() for text in paragraphs)
+    [command] = re.findall(r"<pre><code>(.*?)</code></pre>", section, re.DOTALL)
+    assert command.startswith("discreet select --data DATA ")
+    assert "\n" not in command
+
+
 def test_totals_of_repeated_requests(place):
     """20 requests at epsilon .5 add up to 10; concentrated accounting says less for the exponential mechanism."""
     only = ("--method", "pcls", "--set", 'mechanism="exponential"', "--alone")

@@ -126,9 +126,10 @@ def page(question: "workflow.Question", expectation: "workflow.Expectation", sta
     rest = [] if several else [" ".join(line.split()) for line in lines if line.startswith("  ")]
     sentence = " ".join([first, *(f"{line[0].upper()}{line[1:]}." for line in rest)])
     notes = [" ".join(note.split()) for note in note_lines(question, expectation)]
-    advice = [line.strip() for line in recommended_lines(question, expectation, start) if line.strip()]
+    advice = [visible(sentence) for sentence in workflow.recommended_sentences(expectation)]
     commands = workflow.commands_by_selection(question, expectation, start)
-    return workflow.expectation_page(question, expectation, (sentence,), notes, advice, commands)
+    command = workflow.recommended_command(question, expectation, start)
+    return workflow.expectation_page(question, expectation, (sentence,), notes, advice, commands, command)
 
 
 def scenario_lines(supposed: dict[str, Any]) -> list[str]:

@@ -1,11 +1,11 @@
 """The answer of a report's first page, in a sentence or two, from what the release tells."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from discreet.release import CoefficientRecord, FitRecord
 from discreet.report import estimates, request_facts
 from discreet.report.facts import Facts
-from discreet.report.words import count, listed
+from discreet.report.words import count, listed, series
 
 MOST_NAMED = 12
 MOST_DESCRIBED = 6
@@ -36,11 +36,14 @@ def _of_fit(fit: FitRecord, facts: Facts) -> str:
     below = [term for term in slopes if term.interval[1] < 0.0]
     others = len(slopes) - len(above) - len(below)
     level = f"{100.0 * fit.confidence:g}% intervals"
-    words = [f"{word} with {_terms(terms)}" for word, terms in (("higher", above), ("lower", below)) if terms]
+    words = [f"{word} with {_terms(terms, facts)}" for word, terms in (("higher", above), ("lower", below)) if terms]
     if not words:
         return f"The sign of no coefficient is known ({level})."
     unknown = f" The sign of {count(others)} other{'s' if others > 1 else ''} is not known." if others else ""
-    return f"{facts.short_target} is {' and '.join(words)} ({level}).{unknown}"
+    subject = facts.short_target
+    if request_facts.has_descriptions(facts.release, [facts.target]):
+        subject = subject[0].upper() + subject[1:]
+    return f"{subject} is {' and '.join(words)} ({level}).{unknown}"
 
 
 def _estimates(facts: Facts) -> str:
@@ -52,8 +55,16 @@ def _estimates(facts: Facts) -> str:
     return f"Estimates{without}: {estimates_shown}{more}."
 
 
-def _terms(terms: Iterable[CoefficientRecord]) -> str:
-    return _names([estimates.label(term) for term in terms])
+def _terms(terms: Sequence[CoefficientRecord], facts: Facts) -> str:
+    """Columns, with what they are where there are few."""
+    release = facts.release
+    columns = [term.column for term in terms if term.column is not None]
+    if len(terms) > MOST_DESCRIBED or not request_facts.has_descriptions(release, columns):
+        return _names([estimates.label(term) for term in terms])
+    levels = ("" if term.level is None else f": {term.level}" for term in terms)
+    return series(
+        [f"{request_facts.described(release, name)}{level}" for name, level in zip(columns, levels, strict=True)]
+    )
 
 
 def _described(facts: Facts) -> str:

@@ -260,8 +260,13 @@ def on_paper(picture: str) -> str:
     return picture.replace("><g ", '><rect width="100%" height="100%" fill="#ffffff"/><g ', 1)
 
 
+def legend_step(keys: Sequence[Key]) -> float:
+    """Return the pixels from one key of a legend's row to the next: the longest words have room."""
+    return _SYMBOL + 34 + max((pixels(visible(key.words)) for key in keys), default=0.0)
+
+
 def _legend(keys: Sequence[Key], x: float, y: float, columns: int) -> list[str]:
-    step = _SYMBOL + 34 + max((pixels(visible(key.words)) for key in keys), default=0.0)
+    step = legend_step(keys)
     marks = []
     for at, key in enumerate(keys):
         left, middle = x + at % columns * step, y + at // columns * _KEY_HEIGHT + _KEY_HEIGHT / 2

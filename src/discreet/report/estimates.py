@@ -9,7 +9,7 @@ from statistics import NormalDist
 from discreet.release import ClippedRecord, CoefficientRecord, FitRecord, JointRecord, PublicColumn, Release
 from discreet.report import request_facts
 from discreet.report.vocabulary import FAMILIES, IN_TARGETS_UNIT, LOCATIONS
-from discreet.report.words import alike, number, part, shortened
+from discreet.report.words import alike, number, part, shortened, thousands
 
 CONSTANT = "intercept"
 
@@ -161,7 +161,7 @@ def _whole(record: JointRecord) -> Whole:
         name=", ".join(record.columns),
         n_levels=str(record.degrees_of_freedom),
         verdict=VERDICTS[record.zero_inside if is_told else None],
-        distance=number(record.distance, 3) if record.distance is not None else "",
+        distance=thousands(number(record.distance, 3)) if record.distance is not None else "",
         limit=number(record.limit, 3) if record.limit is not None else "",
     )
 

@@ -18,7 +18,7 @@ from discreet.report.promise import Promise, promise
 from discreet.report.sizes import Size, choice_gap, is_choice_proven, sizes
 from discreet.report.table import coefficient_table
 from discreet.report.vocabulary import BY_FISSION, BY_HALF, MEANINGS, METHODS, PUBLISHED, WORKINGS
-from discreet.report.words import at_least, at_most, count, listed, number, setting, shortened
+from discreet.report.words import at_least, at_most, count, listed, number, series, setting
 
 Audience = Literal["board", "analyst", "participant"]
 
@@ -167,7 +167,7 @@ def gather(release: Release, audience: Audience, n_listed: int | None, contact: 
         planned_among=release.request.get("chosen", {}).get("among"),
         planned_reason=release.request.get("chosen", {}).get("reason"),
         target=target,
-        short_target=shortened(target, 40),
+        short_target=request_facts.called(release, target),
         described_target=request_facts.described(release, target),
         study=provenance.description,
         dataset=provenance.dataset,
@@ -179,7 +179,7 @@ def gather(release: Release, audience: Audience, n_listed: int | None, contact: 
         chooses_number=release.noise.mechanism == "threshold",
         screened=next((step.columns for step in release.steps if step.columns is not None), ()),
         chosen=chosen,
-        headline=_headline(used if kind == "fit" else chosen),
+        headline=_headline(release, used if kind == "fit" else chosen),
         chance=tuple(chance_words.sentences(release)) if kind != "fit" else (),
         tells_nothing=chance_words.TELLS_NOTHING if release.intervals_tell_nothing else None,
         forced=request_facts.forced(release),
@@ -308,9 +308,15 @@ def _budget(ledger: LedgerRecord) -> Budget:
     )
 
 
-def _headline(chosen: tuple[str, ...]) -> str | None:
-    text = listed(chosen) if 0 < len(chosen) <= 5 else ""
-    return text if 0 < len(text) <= 80 else None
+def _headline(release: Release, chosen: tuple[str, ...]) -> str | None:
+    """What a title calls a few columns; none where that is too long for a title."""
+    if not 0 < len(chosen) <= 5:
+        return None
+    if not request_facts.has_descriptions(release, chosen):
+        text = listed(chosen)
+        return text if len(text) <= 80 else None
+    text = series([request_facts.called(release, name) for name in chosen])
+    return text if len(text) <= 140 else None
 
 
 def _public(release: Release) -> list[PublicColumn]:

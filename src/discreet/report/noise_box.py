@@ -10,7 +10,7 @@ from discreet.report import request_facts
 from discreet.report.chances import seldom_gap
 from discreet.report.price import groups_of, parts_of, price
 from discreet.report.vocabulary import CHOSEN_AMONG, MECHANISMS, NUMERICS, STEPS
-from discreet.report.words import count, number, shortened
+from discreet.report.words import count, number, shortened, thousands
 
 SQUARED = "squared units of the target"
 """Unit of a noise box that is told with the target's name."""
@@ -69,18 +69,18 @@ def box(record: NoiseRecord, target: str, epsilon: float, what_is_chosen: str = 
         drawn=_drawn(record, what_is_chosen),
         is_choice=n is not None,
         among=what_is_chosen,
-        sensitivity=number(record.sensitivity),
+        sensitivity=thousands(number(record.sensitivity)),
         inflation=number(record.inflation, 3),
-        scale=number(record.scale),
+        scale=thousands(number(record.scale)),
         unit=unit(record, target),
         is_sum_over_epsilon=math.isclose(record.scale * epsilon, record.sensitivity + record.inflation, rel_tol=1e-9),
         formula=record.formula,
         numerics=record.numerics,
         numerics_meaning=NUMERICS.get(record.numerics, ""),
         claim=record.claim,
-        gap=None if gap is None else number(gap * record.scale, 3),
+        gap=None if gap is None else thousands(number(gap * record.scale, 3)),
         gap_scales=None if gap is None else number(gap, 3),
-        lead=None if lead is None else number(lead * record.scale, 3),
+        lead=None if lead is None else thousands(number(lead * record.scale, 3)),
     )
 
 
@@ -121,7 +121,7 @@ def steps(release: Release) -> Iterator[Step]:
 def _released(step: StepRecord) -> str:
     if step.columns is not None:
         return f"{len(step.columns)} columns"
-    return "" if step.value is None else number(step.value)
+    return "" if step.value is None else thousands(number(step.value))
 
 
 def amounts(release: Release) -> list[float]:

@@ -1,7 +1,7 @@
 """What was asked, as a release tells it; a release made by hand may tell less."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
 from discreet.release import PublicColumn, Release
@@ -184,6 +184,18 @@ def described(release: Release, name: str) -> str:
     """Return a column's name, with what it is where that was declared."""
     column = declared(release, name)
     return name if column is None or not column.description else f"{name} ({shortened(column.description, 200)})"
+
+
+def called(release: Release, name: str) -> str:
+    """Return how a title calls a column: by what it is, where that was declared, else by its name."""
+    column = declared(release, name)
+    description = "" if column is None else (column.description or "").strip().removesuffix(".")
+    return shortened(description or name, 60 if description else 40)
+
+
+def has_descriptions(release: Release, columns: Iterable[str]) -> bool:
+    """Tell whether it was declared of any of the columns what it is."""
+    return any(column is not None and bool(column.description) for column in (declared(release, n) for n in columns))
 
 
 def names(value: Any) -> tuple[str, ...]:

@@ -121,6 +121,8 @@ class Study:
         Public tables that it reads, in the folder of the data.
     repeats : int
         Repeats that are drawn where nobody says, such that all studies take minutes.
+    command : str
+        To be pasted into a shell, after the paragraphs.
     """
 
     name: str
@@ -133,6 +135,7 @@ class Study:
     pictures: tuple[Picture, ...]
     files: tuple[str, ...]
     repeats: int
+    command: str = ""
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,20 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from discreet.report.drawing import INK, PAPER, STYLES, Key, Panel, Tick, element, panel, plain, round_ticks, rows_panel
+from discreet.report.drawing import (
+    INK,
+    PAPER,
+    STYLES,
+    Key,
+    Panel,
+    Tick,
+    element,
+    legend_step,
+    panel,
+    plain,
+    round_ticks,
+    rows_panel,
+)
 from discreet.report.study import Picture, Row
 from discreet.report.widths import squeezed
 from discreet.report.words import number
@@ -42,9 +55,8 @@ def draw(picture: Picture, rows: Sequence[Row], columns: Sequence[str]) -> str:
             cell.title(_title(picture, across, down, len(acrosses) > MOST_WIDE))
     keys = _keys(picture, names)
     below = picture.y_title if picture.kind == "dots" else picture.x_title
-    return element(
-        grid, _spoken(picture, shown, names), keys, max(LEGEND_ROW, len(keys) * (picture.kind == "heat")), below
-    )
+    in_row = len(keys) if picture.kind == "heat" else min(LEGEND_ROW, int(_FULL // legend_step(keys)) or 1)
+    return element(grid, _spoken(picture, shown, names), keys, max(in_row, 1), below)
 
 
 def _bounded(picture: Picture, rows: Sequence[Row]) -> Picture:

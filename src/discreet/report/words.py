@@ -222,6 +222,19 @@ def setting(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
 
 
+def series(texts: Sequence[str]) -> str:
+    """Return texts as a list in a sentence; semicolons part them where a text holds a comma or an "and".
+
+    Examples
+    --------
+    >>> series(["age in years", "sex", "income"]), series(["age", "food and rent"])
+    ('age in years, sex and income', 'age; food and rent')
+    """
+    if any(mark in text for text in texts for mark in (",", ";", " and ")):
+        return "; ".join(texts)
+    return " and ".join([", ".join(texts[:-1]), texts[-1]] if len(texts) > 1 else texts)
+
+
 def shortened(text: str, limit: int) -> str:
     """Return a text of at most `limit` characters, its end left out if need be.
 

@@ -40,10 +40,11 @@ def expectation_page(
     notes: Sequence[str],
     advice: Sequence[str] = (),
     commands: Mapping[str, str] | None = None,
+    command: str = "",
 ) -> str:
     """Return a plan as one page that needs nothing else.
 
-    HTML: pictures with a table under each, from public facts alone; sliders where there are commands by selection.
+    HTML: pictures, each with a table, from public facts alone; sliders where there are commands by selection.
     """
     at = question.middle
     if question.goal is not None:
@@ -78,7 +79,7 @@ def expectation_page(
         marked=False,
     )
     turned = {findings.study.name: _by_epsilon(findings) for findings in shown if findings.study.name in MEASURES}
-    recommended = [_text("recommended", "What is recommended", advice)] if advice else []
+    recommended = [_text("recommended", "What is recommended", advice, command)] if advice else []
     texts = [*recommended, *shown, _text("notes", "What the figures mean", notes)]
     return study_page(texts, drawn, heading, turned, _explorer(question, expectation, commands or {}))
 
@@ -106,7 +107,7 @@ def accuracy_picture(expectation: Expectation) -> str:
 
     A whole SVG document on white paper, from public facts alone.
     """
-    study = next((findings for findings in _accuracy(expectation) if findings is not None), None)
+    study = next(filter(None, _accuracy(expectation)), None)
     if study is None:
         raise InvalidParameterError("A curve must have several epsilons, but one was given. Give more.")
     drawn = study_pictures.draw(study.study.pictures[0], study.rows, [way.name for way in study.study.columns])
@@ -131,8 +132,8 @@ def _settings(expectation: Expectation, row: Mapping[str, Any]) -> dict[str, Any
     return settings | ({"supposed": row["scenario"]} if len(expectation.supposed["scenarios"]) > 1 else {})
 
 
-def _text(name: str, title: str, sentences: Sequence[str]) -> Findings:
-    return Findings(Study(name, title, "", tuple(sentences), (), (), (), (), (), 0), (), 0)
+def _text(name: str, title: str, sentences: Sequence[str], command: str = "") -> Findings:
+    return Findings(Study(name, title, "", tuple(sentences), (), (), (), (), (), 0, command), (), 0)
 
 
 def _scenarios(expectation: Expectation) -> Findings | None:
@@ -393,8 +394,6 @@ def _panels(rows: Sequence[Row]) -> dict[str, Any]:
 
 
 def _odds(epsilon: float) -> Findings:
-    description = (
-        f"At epsilon {number(epsilon)}: how far a release can move, at worst, what anyone believes of a person."
-    )
+    description = f"How far a release at epsilon {number(epsilon)} can move, at worst, anyone's belief about a person."
     picture = Picture("odds", "Belief before and after", "lines", "before", "Before", "After")
     return Findings(_study("odds", "What a release can tell of a person", description, (), picture), (), 0)

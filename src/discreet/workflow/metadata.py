@@ -63,7 +63,7 @@ def check_metadata_text(text: str) -> tuple[Metadata | None, Sequence[Finding]]:
     return converted.metadata, [replace(each, line=places.get(each.place)) for each in findings]
 
 
-def metadata_of_header(text: str, *, dataset: str, unit: str, neighboring: str) -> str:
+def metadata_of_header(text: str, *, dataset: str, unit: str, n_rows: int | None = None) -> str:
     """Write a metadata skeleton from a pasted header: one line of names, or a name and its type on each line."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     if len(lines) == 1:
@@ -83,7 +83,8 @@ def metadata_of_header(text: str, *, dataset: str, unit: str, neighboring: str) 
             "The line must name the table's columns, but it may be a person's row: a cell is empty, repeats, or looks "
             "like a value. Paste the line of names."
         )
-    return skeleton(header, dataset=dataset, unit=unit, neighboring=neighboring, typed=is_typed)
+    neighboring = "add_or_remove_one" if n_rows is None else "replace_one"
+    return skeleton(header, dataset=dataset, unit=unit, neighboring=neighboring, n_rows=n_rows, typed=is_typed)
 
 
 def _finding(problem: Problem, lines: Mapping[tuple[str, ...], int]) -> Finding:

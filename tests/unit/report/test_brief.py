@@ -1,5 +1,6 @@
 """The first page of a report: the question in the words of the descriptions, the answer, the guarantee, the budget."""
 
+import pytest
 from report_fits import coefficient, make_fit
 
 from discreet.report.brief import answer
@@ -37,6 +38,46 @@ def test_descriptions_stand_beside_names(samples):
     assert "mdvis (what mdvis is)" in told["Question"]
     assert "lncoins (what lncoins is)" in told["Answer"]
     assert "Table" not in entries(samples["with ledger"])
+
+
+@pytest.mark.parametrize(
+    ("name", "title"),
+    [
+        ("with ledger", "2 of 5 candidate columns were selected for what mdvis is: what lncoins is and what site is"),
+        ("none selected", "No column was selected for what mdvis is, out of 5 candidate columns"),
+        ("fifty candidates", "12 of 50 candidate columns were selected for what mdvis is"),
+    ],
+)
+def test_titles_call_columns_by_what_they_are(samples, name, title):
+    """The title and the heading hold descriptions where they are declared, and no code beside them."""
+    page = page_for(described(samples[name]), "board")
+    assert (page.title, page.heading) == (title, title)
+
+
+def test_a_title_parts_descriptions_that_hold_commas(samples):
+    """By semicolons; a title too long for them names no column, and a description ends without its full stop."""
+    release = described(samples["with ledger"])
+    texts = {"site": "Site, in Ohio.", "lncoins": "Rate of coinsurance and its logarithm", "mdvis": "Visits."}
+
+    def heading(**texts):
+        public = [one.model_copy(update={"description": texts.get(one.name)}) for one in release.public]
+        return page_for(release.model_copy(update={"public": tuple(public)}), "board").heading
+
+    start = "2 of 5 candidate columns were selected for "
+    assert heading(**texts) == f"{start}Visits: Rate of coinsurance and its logarithm; Site, in Ohio"
+    assert heading(mdvis="Visits") == f"{start}Visits: lncoins and site"
+    assert heading(site="x" * 200) == f"{start}mdvis: lncoins and {'x' * 57}..."
+
+
+def test_a_fit_is_told_in_the_words_of_the_descriptions():
+    """In its title; names stand beside in the answer."""
+    release = described(make_fit("linear"))
+    page = page_for(release, "board")
+    assert page.heading == "A linear regression of what mdvis is on what lncoins is, what age is and what site is"
+    answer = (
+        "What mdvis is is higher with age (what age is) and site (what site is): fitchburg and lower with lncoins ("
+    )
+    assert entries(release)["Answer"].startswith(answer)
 
 
 def answered(*terms):

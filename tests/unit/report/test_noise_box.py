@@ -38,7 +38,7 @@ def test_steps_are_told_in_words(samples):
     assert [one.price for one in told] == [
         f"epsilon {price}" for price in ("0.05", "0.15", "0.1", "0.05", "0.05", "0.6")
     ]
-    assert [one.value for one in told] == ["12", "24", "20.312", "20188", "", ""]
+    assert [one.value for one in told] == ["12", "24", "20.312", "20,188", "", ""]
     assert told[0].noise.drawn == "permute-and-flip, exponential noise, over 32 values"
     assert told[2].noise.drawn == "Laplace noise on whole numbers"
     assert told[5].noise.drawn == "permute-and-flip, exponential noise, over 32 models"

@@ -20,6 +20,7 @@ ATTRIBUTES = {
     "html": {"lang"},
     "meta": {"charset", "http-equiv", "content", "name"},
     "aside": {"class", "aria-label"},
+    "div": {"class", "tabindex", "role", "aria-label"},
     "ul": {"class", "aria-label"},
     "section": {"aria-labelledby"},
     "h2": {"id"},
@@ -27,6 +28,14 @@ ATTRIBUTES = {
     "svg": {"role", "aria-label", "xmlns", "xmlns:xlink", "version", "width", "height", "viewbox"},
     **{tag: {"class"} for tag in ("p", "dl", "li", "table", "tr", "td", "span", "figure")},
 }
+VALUES = {
+    "tabindex": {"0"},
+    "role": {"region", "img"},
+    "scope": {"row", "col"},
+    "http-equiv": {"Content-Security-Policy"},
+    "name": {"viewport", "color-scheme"},
+}
+"""What these attributes may say: nothing of a release."""
 DRAWING = {"g", "path", "line", "text", "rect", "tspan", "defs", "clippath"}
 DRAWN = {
     *(
@@ -292,7 +301,7 @@ def test_the_board_reads_one_screen_of_text(samples):
 @pytest.mark.slow
 @pytest.mark.parametrize("audience", AUDIENCES)
 def test_html_has_only_our_elements_and_attributes(release, audience):
-    """No script, link, event or form; every attribute is one that the template or the picture sets."""
+    """No script, link, event or form; every attribute is one that the template or the picture sets, to its words."""
     page = Page(html_of(release, audience))
     assert page.open == []
     for tag, attributes in page.elements:
@@ -301,6 +310,7 @@ def test_html_has_only_our_elements_and_attributes(release, audience):
             assert all(name in DRAWN or name.startswith(DRAWN_STARTS) for name in attributes), attributes
         else:
             assert set(attributes) <= ATTRIBUTES.get(tag, set()), (tag, attributes)
+        assert all(value in VALUES.get(name, {value}) for name, value in attributes.items()), (tag, attributes)
 
 
 def test_hostile_names_are_text_in_html(samples):

@@ -99,3 +99,13 @@ def test_the_page_of_the_api_has_every_call_and_body(cora):
     targets = set(re.findall(r'id="([^"]+)"', page))
     assert set(re.findall(r'href="#([^"]+)"', page)) <= targets
     assert not re.search(r"<script(?! src=\"/static/)", page)
+
+
+def test_calls_are_named_by_what_they_do(cora):
+    """Each name is the start of its call's description, a sentence in plain words; none stands for two calls."""
+    calls = [call for methods in cora.client.app.openapi()["paths"].values() for call in methods.values()]
+    names = [call["summary"] for call in calls]
+    assert len(set(names)) == len(names) > 20
+    assert all(call["description"].startswith(name) for call, name in zip(calls, names, strict=True))
+    assert {"Read who you are to the service", "Price a request"} <= set(names)
+    assert all(name[0].isupper() and name[-1].isalnum() and " " in name for name in names)

@@ -1,5 +1,6 @@
 """The server: the API under /v1, the pages beside it, one guard before each route."""
 
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, ExitStack, asynccontextmanager
 from importlib.metadata import version
@@ -19,6 +20,9 @@ from discreet_service.schemas import Problem
 from discreet_service.settings import Settings
 
 V1 = "/v1"
+
+_SUMMARY_ENDS = re.compile(r"[.:;(]")
+"""Where the description of a call goes on after what the call does."""
 
 MOST_BYTES = 1 << 20
 """The largest body of a call."""
@@ -64,7 +68,7 @@ def create_app(settings: Settings, *, is_warm: bool = False) -> FastAPI:
     for router in api.ROUTERS:
         v1.include_router(router)
     app.include_router(v1)
-    app.openapi = _with_problem_type(app.openapi)  # type: ignore[method-assign]
+    app.openapi = _described(app.openapi)  # type: ignore[method-assign]
     problems.handle(app)
     pages.add_pages(app)
     app.middleware("http")(_middleware)
@@ -72,21 +76,19 @@ def create_app(settings: Settings, *, is_warm: bool = False) -> FastAPI:
     return app
 
 
-def _with_problem_type(make: Callable[[], dict[str, Any]]) -> Callable[[], dict[str, Any]]:
-    """Give problems their media type in the OpenAPI description: FastAPI takes every model for plain JSON."""
+def _described(make: Callable[[], dict[str, Any]]) -> Callable[[], dict[str, Any]]:
+    """Name calls in the OpenAPI description by what they do, and give problems their media type.
+
+    FastAPI names a call after its function, and takes every model for plain JSON.
+    """
 
     def describe() -> dict[str, Any]:
         description = make()
-        answers = (
-            answer
-            for methods in description["paths"].values()
-            for call in methods.values()
-            for status, answer in call["responses"].items()
-            if status >= "400"
-        )
-        for answer in answers:
-            if "application/json" in answer.get("content", {}):
-                answer["content"][problems.MEDIA_TYPE] = answer["content"].pop("application/json")
+        for call in (call for methods in description["paths"].values() for call in methods.values()):
+            call["summary"] = _SUMMARY_ENDS.split(call["description"])[0].strip()
+            for status, answer in call["responses"].items():
+                if status >= "400" and "application/json" in answer.get("content", {}):
+                    answer["content"][problems.MEDIA_TYPE] = answer["content"].pop("application/json")
         return description
 
     return describe

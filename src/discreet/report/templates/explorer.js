@@ -3,7 +3,7 @@
   var data = JSON.parse(document.getElementById("explorer-data").textContent);
   var svg = document.getElementById("explorer-curves");
   var space = "http://www.w3.org/2000/svg";
-  var box = { left: 46, right: 520, top: 12, bottom: 200 };
+  var box = { left: 70, right: 520, top: 12, bottom: 188 }, size = 12;
   var least = Math.log(data.epsilons[0]), most = Math.log(data.epsilons[data.epsilons.length - 1]);
 
   function chosen(name) {
@@ -26,15 +26,21 @@
   }
   function frame() {
     svg.textContent = "";
+    // On a narrow screen the picture is small: its letters are not.
+    size = Math.min(20, Math.max(12, 12 * 540 / (svg.getBoundingClientRect().width || 540)));
     [0, 0.25, 0.5, 0.75, 1].forEach(function (part) {
       draw("line", { x1: box.left, x2: box.right, y1: y(part), y2: y(part), stroke: "#d5dce1" });
-      draw("text", { x: box.left - 6, y: y(part) + 4, "text-anchor": "end", "font-size": 12 }, 100 * part + "%");
+      draw("text", { x: box.left - 6, y: y(part) + size / 3, "text-anchor": "end", "font-size": size }, 100 * part + "%");
     });
     data.epsilons.forEach(function (epsilon) {
-      draw("text", { x: x(epsilon), y: box.bottom + 18, "text-anchor": "middle", "font-size": 12 }, epsilon);
+      draw("text", { x: x(epsilon), y: box.bottom + 6 + size, "text-anchor": "middle", "font-size": size }, epsilon);
     });
-    draw("text", { x: (box.left + box.right) / 2, y: box.bottom + 38, "text-anchor": "middle", "font-size": 12 },
+    draw("text", { x: (box.left + box.right) / 2, y: box.bottom + 12 + 2.1 * size, "text-anchor": "middle", "font-size": size },
       "Epsilon (nats)");
+  }
+  // As what is recommended: alike here, what does better at other epsilons.
+  function elsewhere(figure) {
+    return data.figures.reduce(function (sum, one) { return sum + (one.rival === figure.rival ? one.overlap : 0); }, 0);
   }
   function show() {
     var epsilon = data.epsilons[chosen("epsilon")], rows = data.rows[chosen("rows")], place = chosen("scenario");
@@ -45,7 +51,9 @@
     });
     var here = data.figures.filter(function (one) { return one.n_rows === rows && one.place === place; });
     var now = here.filter(function (one) { return one.epsilon === epsilon && data.commands[one.rival]; });
-    now.sort(function (one, other) { return other.overlap - one.overlap || other.right - one.right; });
+    now.sort(function (one, other) {
+      return Math.round(100 * other.overlap) - Math.round(100 * one.overlap) || elsewhere(other) - elsewhere(one);
+    });
     frame();
     var best = now[0], names = {};
     here.forEach(function (one) { names[one.rival] = true; });
@@ -71,6 +79,7 @@
   Object.keys(data.labels).forEach(function (name) {
     document.getElementById("explorer-" + name).addEventListener("input", show);
   });
+  window.addEventListener("resize", show);
   document.getElementById("explore").parentNode.hidden = false;
   show();
 })();

@@ -34,7 +34,7 @@ def begin_metadata(visit: Reader) -> Response:
             _pasted(form.get("header")),
             dataset=form.get("dataset") or "my-data",
             unit=form.get("unit") or "person",
-            neighboring=form.get("neighboring") or "add_or_remove_one",
+            n_rows=_public_rows(form.get("n_rows")),
         )
     except DiscreetError as error:
         return visit.page_with_error(error, "metadata", **_facts(visit))
@@ -64,6 +64,16 @@ def _pasted(text: str) -> str:
             "metadata check FILE` on your machine."
         )
     return text
+
+
+def _public_rows(text: str) -> int | None:
+    text = text.replace(",", "")
+    if text and not (text.isascii() and text.isdigit() and len(text) <= 12):
+        raise InvalidParameterError(
+            "The public number of rows must be a whole number, but it is not. Write digits, or leave the field "
+            "empty if the number is private."
+        )
+    return int(text) if text else None
 
 
 def _facts(visit: Visit, **facts: Any) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from fastapi.responses import HTMLResponse
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from discreet.report.words import at_least, at_most, decimal, listed, number, setting, visible
+from discreet.report.words import at_least, at_most, decimal, listed, number, setting, thousands, visible
 from discreet_service.pages.assets import asset
 from discreet_service.pages.method_choices import title_of
 
@@ -50,6 +50,7 @@ def _environment() -> Environment:
         "decimal": decimal,
         "listed": listed,
         "setting": setting,
+        "thousands": thousands,
         "method": title_of,
     }
     environment.globals |= {"asset": asset}

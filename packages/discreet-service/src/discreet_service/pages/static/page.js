@@ -1,4 +1,4 @@
-// What a page does beyond its forms: boxes ticked all at once, and a message that is said once.
+// What a page does beyond its forms: boxes ticked all at once, sliders, and a message that is said once.
 "use strict";
 document.addEventListener("click", (event) => {
   const button = event.target.closest("button[data-tick]");
@@ -24,6 +24,15 @@ for (const slider of document.querySelectorAll("input[data-slides]")) {
   field.addEventListener("input", follow);
   follow();
 }
+// What somebody has opened in the box of the cost stays open when the box follows the form.
+const opened = new Set();
+document.addEventListener("toggle", (event) => {
+  const part = event.target.dataset.part;
+  if (part) event.target.open ? opened.add(part) : opened.delete(part);
+}, true);
+document.addEventListener("htmx:afterSwap", () => {
+  for (const part of document.querySelectorAll("details[data-part]")) part.open = opened.has(part.dataset.part);
+});
 const address = new URL(location.href);
 if (address.searchParams.has("said")) {
   address.searchParams.delete("said");
