@@ -4,8 +4,9 @@ import sqlite3
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from copy import copy
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.exc import DBAPIError, NoResultFound, OperationalError, SQLAlchemyError
@@ -69,6 +70,7 @@ class Database:
         self.shown = place.shown
         self._unreachable = unreachable
         self._tables = migrations.tables
+        self._joined: Connection | None = None
         self.place = place.key
         self._is_sqlite = place.url.get_backend_name() == "sqlite"
         try:
@@ -86,12 +88,26 @@ class Database:
     @contextmanager
     def read(self) -> Iterator[Connection]:
         """Open a reading transaction, which sees one moment of the database."""
+        if self._joined is not None:
+            yield self._joined
+            return
         with self._transaction(write=False) as connection:
             yield connection
+
+    def joined(self, connection: Connection) -> Self:
+        """Return this database at the moment that a reading transaction sees: it reads there, and writes nothing.
+
+        The connection may be that of another set of tables in the same place; it serves its own thread alone.
+        """
+        database = copy(self)
+        database._joined = connection
+        return database
 
     @contextmanager
     def write(self) -> Iterator[Connection]:
         """Open a writing transaction, committed to disk or undone by any exception; SQLite allows one at a time."""
+        if self._joined is not None:
+            raise RuntimeError("A reading transaction is open, so nothing can be written.")
         with self._transaction(write=True) as connection:
             yield connection
 

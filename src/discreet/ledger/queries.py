@@ -6,7 +6,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, RowMapping, Select, func, or_, select
+from sqlalchemy import ColumnElement, Connection, RowMapping, bindparam, func, or_, select
 
 from discreet.accounting.neighbors import NeighboringRelation
 from discreet.errors import BudgetError, VerificationError
@@ -15,10 +15,22 @@ from discreet.ledger.grains import DELTA_GRAIN, EPSILON_GRAIN, RHO_GRAIN, as_dec
 from discreet.ledger.records import Account, Accounting, Allotment, Entry
 from discreet.ledger.schema import accounts, allotments, entries, releases
 
+_N_RELEASES = (
+    select(func.count())
+    .select_from(entries)
+    .where(entries.c.dataset == accounts.c.dataset, entries.c.kind == "release")
+    .scalar_subquery()
+)
+_ACCOUNTS = select(accounts, _N_RELEASES.label("n_releases"))
+_ACCOUNT = _ACCOUNTS.where(accounts.c.dataset == bindparam("dataset"))
+_ALLOTMENTS = select(allotments).where(allotments.c.dataset == bindparam("dataset")).order_by(allotments.c.project)
+_ALLOTMENTS_OF = _ALLOTMENTS.where(allotments.c.project.in_(bindparam("projects", expanding=True)))
+# Built once: to build a statement takes longer than to answer it.
+
 
 def find_account(connection: Connection, dataset: str) -> Account | None:
     """Return a data set's account, or None when it has none."""
-    row = connection.execute(_accounts().where(accounts.c.dataset == dataset)).mappings().one_or_none()
+    row = connection.execute(_ACCOUNT, {"dataset": dataset}).mappings().one_or_none()
     return None if row is None else _account(row)
 
 
@@ -32,7 +44,7 @@ def alike(connection: Connection, dataset: str) -> str | None:
 
 def all_accounts(connection: Connection) -> list[Account]:
     """Return every account, by the name of the data set."""
-    return [_account(row) for row in connection.execute(_accounts().order_by(accounts.c.dataset)).mappings()]
+    return [_account(row) for row in connection.execute(_ACCOUNTS.order_by(accounts.c.dataset)).mappings()]
 
 
 def find_allotment(connection: Connection, dataset: str, project: str) -> Allotment | None:
@@ -42,10 +54,10 @@ def find_allotment(connection: Connection, dataset: str, project: str) -> Allotm
     return None if row is None else _allotment(row)
 
 
-def all_allotments(connection: Connection, dataset: str) -> list[Allotment]:
-    """Return the projects' allotments of a data set's cap, by the name of the project."""
-    query = select(allotments).where(allotments.c.dataset == dataset).order_by(allotments.c.project)
-    return [_allotment(row) for row in connection.execute(query).mappings()]
+def find_allotments(connection: Connection, dataset: str, projects: Collection[str] | None) -> list[Allotment]:
+    """Return the allotments of a data set's cap, of some projects or of all, by the name of the project."""
+    query, values = (_ALLOTMENTS, {}) if projects is None else (_ALLOTMENTS_OF, {"projects": list(projects)})
+    return [_allotment(row) for row in connection.execute(query, {"dataset": dataset, **values}).mappings()]
 
 
 def all_entries(connection: Connection, dataset: str | None) -> list[Entry]:
@@ -135,16 +147,6 @@ def _newest(connection: Connection, *where: ColumnElement[bool]) -> str | None:
             "Check the ledger with `discreet budget verify`."
         )
     return str(row.text)
-
-
-def _accounts() -> Select[Any]:
-    n_releases = (
-        select(func.count())
-        .select_from(entries)
-        .where(entries.c.dataset == accounts.c.dataset, entries.c.kind == "release")
-        .scalar_subquery()
-    )
-    return select(accounts, n_releases.label("n_releases"))
 
 
 def _account(row: RowMapping) -> Account:

@@ -1,6 +1,7 @@
 """The side of a ledger that reads alone."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+from copy import copy
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -56,6 +57,12 @@ class Reader:
     def close(self) -> None:
         """Let go of the database; nothing is pending, as every method commits."""
         self._store.close()
+
+    def joined(self, connection: Connection) -> Self:
+        """Return this ledger as an open reading transaction on its database sees it: for reading alone."""
+        ledger = copy(self)
+        ledger._store = self._store.joined(connection)
+        return ledger
 
     @property
     def location(self) -> str:
@@ -113,10 +120,10 @@ class Reader:
         with self._store.read() as connection:
             return queries.all_accounts(connection)
 
-    def allotments(self, dataset: str) -> list[Allotment]:
-        """Return the projects' allotments of a data set's cap, by the name of the project."""
+    def allotments(self, dataset: str, projects: Collection[str] | None = None) -> list[Allotment]:
+        """Return the allotments of a data set's cap, of some projects or of all, by the name of the project."""
         with self._store.read() as connection:
-            return queries.all_allotments(connection, terms.check_dataset(dataset))
+            return queries.find_allotments(connection, terms.check_dataset(dataset), projects)
 
     def history(self, dataset: str | None = None) -> list[Entry]:
         """Return the entries in the order in which they were made."""

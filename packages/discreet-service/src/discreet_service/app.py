@@ -1,21 +1,20 @@
 """The server: the API under /v1, the pages beside it, one guard before each route."""
 
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, ExitStack, asynccontextmanager
 from importlib.metadata import version
 from typing import Any
 
-from fastapi import APIRouter, FastAPI, Request, Response
+from fastapi import FastAPI
 
-from discreet.errors import TooManyRequestsError
 from discreet_service import api, pages, problems
-from discreet_service.access.guard import address_of, check_guarded
+from discreet_service.access.guard import check_guarded
 from discreet_service.access.limits import RateLimits
 from discreet_service.call_limits import limit_quick
 from discreet_service.context import Context, open_context
 from discreet_service.logs import log
-from discreet_service.metrics import count_call
+from discreet_service.middleware import Surroundings
 from discreet_service.schemas import Problem
 from discreet_service.settings import Settings
 
@@ -23,19 +22,6 @@ V1 = "/v1"
 
 _SUMMARY_ENDS = re.compile(r"[.:;(]")
 """Where the description of a call goes on after what the call does."""
-
-MOST_BYTES = 1 << 20
-"""The largest body of a call."""
-
-_HEADERS = {
-    "Cache-Control": "no-store",
-    "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
-    "Cross-Origin-Opener-Policy": "same-origin",
-    "Cross-Origin-Resource-Policy": "same-origin",
-    "Referrer-Policy": "no-referrer",
-    "X-Content-Type-Options": "nosniff",
-    "X-Frame-Options": "DENY",
-}
 
 _PROBLEMS = {
     400: "Malformed",
@@ -64,14 +50,12 @@ def create_app(settings: Settings, *, is_warm: bool = False) -> FastAPI:
     described: dict[int | str, dict[str, Any]] = {
         status: {"model": Problem, "description": text} for status, text in _PROBLEMS.items()
     }
-    v1 = APIRouter(prefix=V1, responses=described)
-    for router in api.ROUTERS:
-        v1.include_router(router)
-    app.include_router(v1)
+    for router in api.ROUTERS:  # each at once below the application: every level looks for the route anew
+        app.include_router(router, prefix=V1, responses=described)
     app.openapi = _described(app.openapi)  # type: ignore[method-assign]
     problems.handle(app)
     pages.add_pages(app)
-    app.middleware("http")(_middleware)
+    app.add_middleware(Surroundings, limits=app.state.limits, prefix=V1)
     check_guarded(app)
     return app
 
@@ -108,37 +92,3 @@ def _lifespan(settings: Settings, is_warm: bool) -> Callable[[FastAPI], Abstract
         log("stopped")
 
     return lifespan
-
-
-async def _middleware(request: Request, call: Callable[[Request], Awaitable[Response]]) -> Response:
-    """Limit calls, turn errors into problems, add the headers, count and log."""
-    response = await _respond(request, call)
-    for name, value in _HEADERS.items():
-        response.headers.setdefault(name, value)
-    route = _route_template(request)
-    count_call(request.method, route, response.status_code)
-    actor = getattr(request.state, "actor", "-")
-    log("call", method=request.method, route=route, status=response.status_code, actor=actor)
-    return response
-
-
-async def _respond(request: Request, call: Callable[[Request], Awaitable[Response]]) -> Response:
-    length = request.headers.get("content-length", "0")
-    if request.headers.get("transfer-encoding") or not length.isdigit() or int(length) > MOST_BYTES:
-        detail = f"A body must have a length of at most {MOST_BYTES}."
-        return pages.problem_for(request, problems.problem(413, "too-large", detail))
-    try:
-        request.app.state.limits.check(f"address {address_of(request)}")
-        return await call(request)
-    except TooManyRequestsError as error:
-        return pages.problem_for(request, problems.problem(429, "too-many-requests", str(error)))
-    except Exception as error:  # its text could hold anything: only its kind is logged
-        log("error", kind=type(error).__name__)
-        return pages.problem_for(request, problems.problem(500, "internal", problems.INTERNAL))
-
-
-def _route_template(request: Request) -> str:
-    """Return the route without its arguments, which stand in no log."""
-    route = request.scope.get("route")
-    prefix = V1 if request.url.path.startswith(f"{V1}/") else ""
-    return "-" if route is None else f"{prefix}{route.path}"

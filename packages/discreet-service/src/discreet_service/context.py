@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from discreet import workflow
 from discreet.database import Database
@@ -21,6 +21,14 @@ class Context:
     database: Database  # the service's own rows, in the ledger's database
     simulations: Simulations
     outlooks: Outlooks
+
+    @contextmanager
+    def reading(self) -> Iterator["Context"]:
+        """Open one reading transaction for all that is read in the block, by this thread; nothing can be written."""
+        with self.database.read() as connection:
+            # Both are in one place, so that its rows and the ledger's are those of one moment.
+            database, ledger = self.database.joined(connection), self.ledger.joined(connection)
+            yield replace(self, database=database, ledger=ledger)
 
 
 @contextmanager

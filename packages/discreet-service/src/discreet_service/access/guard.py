@@ -1,9 +1,15 @@
 """The guard of every route: without one no route is served, so that access is denied by default."""
 
-from collections.abc import Callable, Iterable
+import inspect
+from collections.abc import Callable, Coroutine, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial, wraps
 from typing import Annotated, Any
 
-from fastapi import Depends, FastAPI, Request
+from anyio import to_thread
+from fastapi import Depends, FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute, RouteContext, iter_route_contexts
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
@@ -19,23 +25,101 @@ EVERYBODY = "is_for_everybody"
 _bearer = HTTPBearer(auto_error=False, description="A key, as the page Keys makes them.")
 
 
+@dataclass(frozen=True)
+class Caller:
+    """Who calls, before anything is known of them: a guarded route admits them first of all."""
+
+    request: Request
+    key: str
+    roles: frozenset[Role]
+
+    def admit(self, context: Context) -> Principal:
+        """Return the principal of the key, or refuse."""
+        who = authentication.authenticate_key(context, self.key)
+        limits: RateLimits = self.request.app.state.limits
+        limits.check(f"account {who.name}")
+        self.request.state.actor = who.name
+        return check_role(who, self.roles)
+
+
 class Guard:
     """A dependency that lets some roles through, by their key; with no roles, nobody."""
 
     def __init__(self, roles: Iterable[Role]) -> None:
         self.roles = frozenset(roles)
 
-    def __call__(
+    async def __call__(
         self, request: Request, credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)]
-    ) -> Principal:
-        """Return the principal of the key, or refuse."""
+    ) -> Caller:
+        """Return the caller, whom `GuardedRoute` admits in place of the principal."""
         if credentials is None:
             raise NotSignedInError("A key is needed: send `Authorization: Bearer KEY`. Make one on the page Keys.")
-        who = authentication.authenticate_key(context_of(request), credentials.credentials)
-        limits: RateLimits = request.app.state.limits
-        limits.check(f"account {who.name}")
-        request.state.actor = who.name
-        return check_role(who, self.roles)
+        request.state.caller = caller = Caller(request, credentials.credentials, self.roles)
+        return caller
+
+
+class GuardedRoute(APIRoute):
+    """A route that admits its caller and answers in one thread, and to GET in one reading transaction.
+
+    A route with threads of its own answers there, and in transactions of its own.
+    """
+
+    def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
+        super().__init__(path, _guarded(endpoint), **options)
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """Return FastAPI's handler, for those who may call: others do not learn what is wrong with a call."""
+        handle = super().get_route_handler()
+
+        async def handle_admitted(request: Request) -> Response:
+            try:
+                return await handle(request)
+            except RequestValidationError:
+                caller = getattr(request.state, "caller", None)
+                if caller is not None:
+                    await to_thread.run_sync(caller.admit, context_of(request))
+                raise
+
+        return handle_admitted
+
+
+def _guarded(route: Callable[..., Any]) -> Callable[..., Any]:
+    """Return an async route of the same signature that admits its caller before it answers."""
+    has_threads = inspect.iscoroutinefunction(route)
+
+    @wraps(route)
+    async def answer(**given: Any) -> Any:
+        name = next((name for name, value in given.items() if isinstance(value, Caller)), None)
+        if not has_threads:
+            return await to_thread.run_sync(partial(_answer, route, given, name))
+        if name is not None:
+            caller: Caller = given[name]
+            given[name] = await to_thread.run_sync(caller.admit, context_of(caller.request))
+        return await route(**given)
+
+    return answer
+
+
+def _answer(route: Callable[..., Any], given: dict[str, Any], name: str | None) -> Any:
+    if name is None:
+        return route(**given)
+    caller: Caller = given[name]
+    with _moment(caller.request) as context:
+        return route(**given | {name: caller.admit(context)})
+
+
+@contextmanager
+def _moment(request: Request) -> Iterator[Context]:
+    """Have a call that reads see one moment of the database, from its key to its answer."""
+    if request.method != "GET":
+        yield context_of(request)
+        return
+    with context_of(request).reading() as context:
+        request.state.context = context
+        try:
+            yield context
+        finally:
+            del request.state.context
 
 
 def check_role(who: Principal, roles: frozenset[Role]) -> Principal:
@@ -72,16 +156,22 @@ def guard_of(route: RouteContext) -> Guard | None:
 def check_guarded(app: FastAPI) -> None:
     """Refuse to serve an application with a route that nobody guards."""
     routes = routes_of(app)
-    open_ = [
-        route.path for route in routes if guard_of(route) is None and not getattr(route.endpoint, EVERYBODY, False)
-    ]
+    open_ = [route.path for route in routes if not _is_guarded(route)]
     if open_ or not routes:
         raise ForbiddenError(f"Every route must have a guard, but {open_[0] if open_ else 'none was found'} has none.")
 
 
+def _is_guarded(route: RouteContext) -> bool:
+    if guard_of(route) is None:
+        return bool(getattr(route.endpoint, EVERYBODY, False))
+    guards = [dependency for dependency in route.dependant.dependencies if type(dependency.call) is Guard]
+    # A caller is admitted where the route asks for the principal by name: a guard alone would admit everybody.
+    return all(dependency.name and isinstance(route.original_route, GuardedRoute) for dependency in guards)
+
+
 def context_of(request: Request) -> Context:
     """Return the open service that a call is made to."""
-    context: Context = request.app.state.context
+    context: Context = getattr(request.state, "context", None) or request.app.state.context
     return context
 
 

@@ -4,14 +4,14 @@ from typing import Annotated
 
 from fastapi import APIRouter, Request
 
-from discreet_service.access.guard import allow, context_of
+from discreet_service.access.guard import GuardedRoute, allow, context_of
 from discreet_service.access.roles import READERS, Principal, Role
 from discreet_service.api.paging import Cursor, Limit, parse_cursor, split_page
 from discreet_service.fields import Name
 from discreet_service.schemas import AllotmentIn, BudgetOut, CapIn, DatasetIn, DatasetOut, EntryPage
 from discreet_service.use_cases import datasets, permissions
 
-router = APIRouter(tags=["data sets"])
+router = APIRouter(route_class=GuardedRoute, tags=["data sets"])
 
 Reader = Annotated[Principal, allow(*READERS)]
 Curator = Annotated[Principal, allow(Role.CURATOR)]

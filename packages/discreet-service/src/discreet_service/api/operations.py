@@ -5,14 +5,14 @@ from typing import Annotated
 from fastapi import APIRouter, Request, Response
 from prometheus_client import CONTENT_TYPE_LATEST
 
-from discreet_service.access.guard import allow, context_of, unguarded
+from discreet_service.access.guard import GuardedRoute, allow, context_of, unguarded
 from discreet_service.access.roles import Principal, Role
 from discreet_service.api.paging import Cursor, Limit, parse_cursor, split_page
 from discreet_service.call_limits import reports
 from discreet_service.schemas import AuditPage, VerificationOut
 from discreet_service.use_cases import oversight
 
-router = APIRouter(tags=["operations"])
+router = APIRouter(route_class=GuardedRoute, tags=["operations"])
 
 Overseer = Annotated[Principal, allow(Role.AUDITOR, Role.CURATOR)]
 

@@ -4,13 +4,13 @@ from typing import Annotated
 
 from fastapi import APIRouter, Request
 
-from discreet_service.access.guard import allow, context_of
+from discreet_service.access.guard import GuardedRoute, allow, context_of
 from discreet_service.access.roles import EVERYONE, READERS, Principal, Role
 from discreet_service.fields import Id, Name
 from discreet_service.schemas import KeyIn, KeyOut, MembersIn, MeOut, ProjectOut, UserChange, UserIn, UserOut
 from discreet_service.use_cases import people
 
-router = APIRouter(tags=["people"])
+router = APIRouter(route_class=GuardedRoute, tags=["people"])
 
 Anyone = Annotated[Principal, allow(*EVERYONE)]
 Reader = Annotated[Principal, allow(*READERS)]

@@ -4,13 +4,13 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Request
 
-from discreet_service.access.guard import allow, context_of
+from discreet_service.access.guard import GuardedRoute, allow, context_of
 from discreet_service.access.roles import READERS, Principal
 from discreet_service.call_limits import simulations
 from discreet_service.schemas import ExpectIn, PlanIn
 from discreet_service.use_cases import plans
 
-router = APIRouter(tags=["plans"])
+router = APIRouter(route_class=GuardedRoute, tags=["plans"])
 
 Reader = Annotated[Principal, allow(*READERS)]
 

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Header, Query, Request, Response
 
 from discreet.release import Release
-from discreet_service.access.guard import allow, context_of
+from discreet_service.access.guard import GuardedRoute, allow, context_of
 from discreet_service.access.roles import READERS, Principal, Role
 from discreet_service.api.paging import Cursor, Limit, parse_cursor, split_page
 from discreet_service.call_limits import reports
@@ -13,7 +13,7 @@ from discreet_service.fields import Id, Name, State
 from discreet_service.schemas import DecisionIn, RequestIn, RequestOut, RequestPage
 from discreet_service.use_cases import decisions, permissions, releases, requests
 
-router = APIRouter(tags=["requests"])
+router = APIRouter(route_class=GuardedRoute, tags=["requests"])
 
 Reader = Annotated[Principal, allow(*READERS)]
 Analyst = Annotated[Principal, allow(Role.ANALYST)]
@@ -36,7 +36,7 @@ def list_requests(
         context, who, dataset=dataset, state=state, before=parse_cursor(cursor), limit=limit + 1
     )
     items, following = split_page(rows, [row.seq for row in rows], limit)
-    return RequestPage(items=[requests.request_out(context, row, short=True) for row in items], next=following)
+    return RequestPage(items=requests.requests_out(context, items, short=True), next=following)
 
 
 @router.post("/requests", status_code=201, responses={200: {"description": "Made before, with the same key"}})

@@ -4,7 +4,7 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, RowMapping, func, insert, select
+from sqlalchemy import Connection, RowMapping, bindparam, func, insert, select
 from sqlalchemy.exc import IntegrityError
 
 from discreet.errors import ConflictError, NotFoundError
@@ -31,15 +31,25 @@ class Dataset:
         return "service:" + json.dumps(self.source, sort_keys=True)
 
 
+_IS_NAMED = datasets.c.name == bindparam("name")
+_FOUND = select(datasets).where(_IS_NAMED).order_by(datasets.c.version.desc()).limit(1)
+_VERSION = _FOUND.where(datasets.c.version == bindparam("version"))
+_IS_THERE = select(datasets.c.version).where(_IS_NAMED).limit(1)
+
+
 def find(connection: Connection, name: str, version: int | None = None) -> Dataset:
     """Return a version of a data set, the newest by default."""
-    query = select(datasets).where(datasets.c.name == name).order_by(datasets.c.version.desc()).limit(1)
-    if version is not None:
-        query = query.where(datasets.c.version == version)
-    row = connection.execute(query).mappings().one_or_none()
+    query, values = (_FOUND, {}) if version is None else (_VERSION, {"version": version})
+    row = connection.execute(query, {"name": name, **values}).mappings().one_or_none()
     if row is None:
         raise not_found(name)
     return _dataset(row)
+
+
+def check_registered(connection: Connection, name: str) -> None:
+    """Refuse the name of no data set. Cost: none that grows with its metadata."""
+    if connection.execute(_IS_THERE, {"name": name}).one_or_none() is None:
+        raise not_found(name)
 
 
 def not_found(name: str) -> NotFoundError:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, insert, select
+from sqlalchemy import Connection, bindparam, insert, select
 
 from discreet_service.store.schema import decisions
 
@@ -24,7 +24,17 @@ def add(connection: Connection, id_: str, decision: Decision) -> None:
     connection.execute(insert(decisions).values(request=id_, **vars(decision)))
 
 
+_FOUND = select(decisions).where(decisions.c.request.in_(bindparam("ids", expanding=True)))
+
+
 def find(connection: Connection, id_: str) -> Decision | None:
     """Return what was decided on a request."""
-    row = connection.execute(select(decisions).where(decisions.c.request == id_)).mappings().one_or_none()
-    return None if row is None else Decision(**{name: value for name, value in row.items() if name != "request"})
+    return find_all(connection, [id_]).get(id_)
+
+
+def find_all(connection: Connection, ids: list[str]) -> dict[str, Decision]:
+    """Return what was decided on some requests, by their ids."""
+    rows = connection.execute(_FOUND, {"ids": ids}).mappings()
+    return {
+        row["request"]: Decision(**{name: value for name, value in row.items() if name != "request"}) for row in rows
+    }

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, delete, func, insert, select, update
+from sqlalchemy import Connection, bindparam, delete, func, insert, select, update
 
 from discreet.errors import ConflictError, NotFoundError
 from discreet_service.access.roles import Principal, Role
@@ -26,6 +26,18 @@ class Key:
 MOST_KEYS = 50
 """The most keys of one account that are valid at once."""
 
+_HOLDER = (
+    select(keys.c.digest, keys.c.expires, users.c.name, users.c.role)
+    .join(users, users.c.name == keys.c.user)
+    .where(keys.c.id == bindparam("id"), keys.c.revoked.is_(None), keys.c.expires > bindparam("now"), ~users.c.disabled)
+)
+_SESSION_HOLDER = (
+    select(users.c.name, users.c.role)
+    .join(sessions, sessions.c.user == users.c.name)
+    .where(sessions.c.digest == bindparam("digest"), sessions.c.expires > bindparam("now"), ~users.c.disabled)
+)
+# What every call asks is built once: building takes longer than answering.
+
 _SHOWN = (keys.c.id, keys.c.user, keys.c.label, keys.c.created, keys.c.expires, keys.c.revoked)
 
 
@@ -45,11 +57,7 @@ def add_key(connection: Connection, id_: str, user: str, label: str, digest: str
 
 def key_holder(connection: Connection, id_: str) -> tuple[str, Principal] | None:
     """Return the digest of a key that is valid now, and whose it is."""
-    row = connection.execute(
-        select(keys.c.digest, keys.c.expires, users.c.name, users.c.role)
-        .join(users, users.c.name == keys.c.user)
-        .where(keys.c.id == id_, keys.c.revoked.is_(None), keys.c.expires > now(), ~users.c.disabled)
-    ).one_or_none()
+    row = connection.execute(_HOLDER, {"id": id_, "now": now()}).one_or_none()
     return None if row is None else (row.digest, Principal(row.name, Role(row.role), row.expires))
 
 
@@ -79,11 +87,7 @@ def add_session(connection: Connection, digest: str, user: str, expires: str) ->
 
 def session_holder(connection: Connection, digest: str) -> Principal | None:
     """Return whose session is valid now."""
-    row = connection.execute(
-        select(users.c.name, users.c.role)
-        .join(sessions, sessions.c.user == users.c.name)
-        .where(sessions.c.digest == digest, sessions.c.expires > now(), ~users.c.disabled)
-    ).one_or_none()
+    row = connection.execute(_SESSION_HOLDER, {"digest": digest, "now": now()}).one_or_none()
     return None if row is None else Principal(row.name, Role(row.role))
 
 

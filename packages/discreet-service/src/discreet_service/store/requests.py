@@ -4,7 +4,7 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, RowMapping, Select, func, insert, select, update
+from sqlalchemy import Connection, RowMapping, bindparam, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from discreet.errors import ConflictError, NotFoundError
@@ -42,7 +42,8 @@ class Request:
     body_sha256: str  # of the call that made it
 
 
-_COLUMNS = [column for column in requests.columns if column.name != "idempotency"]
+_ALL = select(*(column for column in requests.columns if column.name != "idempotency"))
+_FOUND = _ALL.where(requests.c.id == bindparam("id"))
 
 
 def add(connection: Connection, idempotency: str, **values: Any) -> Request:
@@ -58,7 +59,7 @@ def add(connection: Connection, idempotency: str, **values: Any) -> Request:
 
 def find(connection: Connection, id_: str) -> Request:
     """Return a request."""
-    row = connection.execute(_all().where(requests.c.id == id_)).mappings().one_or_none()
+    row = connection.execute(_FOUND, {"id": id_}).mappings().one_or_none()
     if row is None:
         raise not_found(id_)
     return _request(row)
@@ -71,7 +72,7 @@ def not_found(id_: str) -> NotFoundError:
 
 def find_by_key(connection: Connection, by: str, idempotency: str) -> Request | None:
     """Return the request that somebody made before with the same idempotency key."""
-    query = _all().where(requests.c.by == by, requests.c.idempotency == idempotency)
+    query = _ALL.where(requests.c.by == by, requests.c.idempotency == idempotency)
     row = connection.execute(query).mappings().one_or_none()
     return None if row is None else _request(row)
 
@@ -87,7 +88,7 @@ def page(
     oldest_first: bool = False,
 ) -> list[Request]:
     """Return requests, the newest first; `projects` keeps to what somebody may see."""
-    query = _all().order_by(requests.c.seq if oldest_first else requests.c.seq.desc()).limit(limit)
+    query = _ALL.order_by(requests.c.seq if oldest_first else requests.c.seq.desc()).limit(limit)
     if projects is not None:
         query = query.where(requests.c.project.in_(projects))
     for column, value in ((requests.c.dataset, dataset), (requests.c.state, state)):
@@ -144,10 +145,6 @@ def fail(connection: Connection, request: Request, code: str, detail: str, ended
 def detail_of(connection: Connection, id_: str) -> str | None:
     """Return what a curator may know of a failure."""
     return connection.execute(select(failures.c.detail).where(failures.c.request == id_)).scalar()
-
-
-def _all() -> Select[Any]:
-    return select(*_COLUMNS)
 
 
 def _request(row: RowMapping) -> Request:

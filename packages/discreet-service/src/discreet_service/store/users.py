@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, RowMapping, delete, insert, select, update
+from sqlalchemy import Connection, RowMapping, bindparam, delete, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from discreet.errors import ConflictError, NotFoundError
@@ -22,6 +22,9 @@ class User:
     subject: str | None  # what single sign-on calls the person
     disabled: bool
     created: str
+
+
+_PROJECTS = select(members.c.project).where(members.c.user == bindparam("name")).order_by(members.c.project)
 
 
 def find(connection: Connection, name: str) -> User:
@@ -90,8 +93,7 @@ def change(
 
 def projects_of(connection: Connection, name: str) -> list[str]:
     """Return the projects that an account belongs to."""
-    query = select(members.c.project).where(members.c.user == name).order_by(members.c.project)
-    return list(connection.execute(query).scalars())
+    return list(connection.execute(_PROJECTS, {"name": name}).scalars())
 
 
 def all_projects(connection: Connection) -> dict[str, list[str]]:

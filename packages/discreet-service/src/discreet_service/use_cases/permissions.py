@@ -38,8 +38,8 @@ def open_allotments(context: Context, who: Principal, name: str) -> list[workflo
     """Return the allotments that somebody sees of a data set that they see."""
     with context.database.read() as connection:
         own = projects_of(connection, who)
-        datasets.find(connection, name)
-    seen = [allotment for allotment in context.ledger.allotments(name) if own is None or allotment.project in own]
+        datasets.check_registered(connection, name)
+    seen = context.ledger.allotments(name, own)
     if own is not None and not seen:
         raise datasets.not_found(name)
     return seen
@@ -56,4 +56,4 @@ def open_request(context: Context, who: Principal, id_: str) -> Request:
 
 def is_allotted(context: Context, dataset: str, projects: list[str]) -> bool:
     """Tell whether one of some projects is allotted a part of a data set's cap, and so may ask it."""
-    return any(allotment.project in projects for allotment in context.ledger.allotments(dataset))
+    return bool(context.ledger.allotments(dataset, projects))

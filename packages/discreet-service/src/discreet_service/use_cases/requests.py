@@ -118,10 +118,19 @@ MOST_WAITING = 100
 _SHORT = ("method", "target")
 
 
-def request_out(context: Context, request: Request, *, short: bool = False) -> RequestOut:
+def request_out(context: Context, request: Request) -> RequestOut:
     """Return a request for the API, with the decision on it."""
+    return requests_out(context, [request])[0]
+
+
+def requests_out(context: Context, listed: list[Request], *, short: bool = False) -> list[RequestOut]:
+    """Return requests for the API, with the decisions on them; short ones say little of what is asked."""
     with context.database.read() as connection:
-        decision = decisions.find(connection, request.id)
+        found = decisions.find_all(connection, [request.id for request in listed])
+    return [_request_out(request, found.get(request.id), short) for request in listed]
+
+
+def _request_out(request: Request, decision: decisions.Decision | None, short: bool) -> RequestOut:
     values = {name: getattr(request, name) for name in RequestOut.model_fields if name != "decision"}
     if short:
         values["content"] = {name: request.content[name] for name in _SHORT}
@@ -189,7 +198,7 @@ def _earlier_request(context: Context, who: Principal, idempotency: str, body_sh
 def _check_affordable(context: Context, project: str, priced: workflow.PricedRequest) -> None:
     """Tell early what an approval would be refused for; the ledger decides then."""
     name, cost = priced.metadata.dataset, priced.promised.epsilon
-    allotted = [allotment.epsilon_left for allotment in context.ledger.allotments(name) if allotment.project == project]
+    allotted = [allotment.epsilon_left for allotment in context.ledger.allotments(name, [project])]
     remaining = min([context.ledger.account(name).epsilon_left, *allotted])
     if cost > remaining and context.ledger.account(name).accounting == "basic":
         raise BudgetExceededError(
