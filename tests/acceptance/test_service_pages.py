@@ -5,7 +5,7 @@ import os
 import re
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ from discreet_service.settings import Settings, read_settings
 from discreet_service.setup import set_up
 from discreet_service.use_cases import people as accounts
 from discreet_service.worker.loop import work
-from tests.acceptance.accessibility import check_accessible
+from tests.acceptance.accessibility import NARROW, check_accessible, check_basics
 from tests.acceptance.conftest import METADATA
 from tests.acceptance.conftest import people as rows
 from tests.effort import either
@@ -380,13 +380,22 @@ def test_signing_in_and_out(browser: Browser, url: str) -> None:
 
 
 def test_the_checker_sees(browser: Browser) -> None:
-    """Control: a field without a name and grey on grey are found."""
+    """Control: a field without a name, grey on grey, targets too small and a page too wide are found."""
     page = browser.new_page()
     page.set_content(
         "<html lang=en><title>t</title><main><h1>t</h1><input><p style='color:#aaa'>pale</p></main></html>"
     )
     with pytest.raises(AssertionError, match=r"label.*color-contrast|color-contrast.*label"):
         check_accessible(page, "a page with faults")
+    small = "<button style='width:9px;height:9px;padding:0;border:0' aria-label=b></button>"
+    page.set_content(f"<html lang=en><title>t</title><main><h1>t</h1>{small * 3}</main></html>")
+    with pytest.raises(AssertionError, match="target-size"):
+        check_accessible(page, "a page with small targets")
+    head = "<meta name=viewport content='width=device-width'><meta name=description content='What is on this page.'>"
+    for body, is_faulty in (("", False), ("<div style='width:3000px'>wide</div>", True), ("<h1>two</h1>", True)):
+        page.set_content(f"<html lang=en>{head}<title>A page</title><main><h1>t</h1>{body}</main></html>")
+        with pytest.raises(AssertionError, match="a page") if is_faulty else nullcontext():
+            check_basics(page, "a page")
     page.close()
 
 
@@ -452,14 +461,14 @@ def test_every_page_at_every_width(browser: Browser, url: str, office: Office) -
                     page.set_viewport_size(size)
                     check_page(page, place)
                     check_accessible(page, place)
+                page.set_viewport_size(NARROW)
+                check_page(page, place)
                 keep_shots(page, f"{name}-{place.strip('/').replace('/', '-').replace('?', '-') or 'home'}")
 
 
 def check_page(page: Page, place: str) -> None:
     """What holds for every page."""
-    width = page.evaluate("[document.documentElement.scrollWidth, window.innerWidth]")
-    assert width[0] <= width[1], f"{place} is wider than the window: {width}"
-    assert page.locator("h1").count() == 1, place
+    check_basics(page, place)
     unnamed = page.locator("input:not([type=hidden]), select, textarea, button").evaluate_all(
         "all => all.filter(one => !one.labels?.length && !one.ariaLabel && !one.textContent.trim())"
         ".map(one => one.outerHTML)"

@@ -123,6 +123,7 @@ class Page:
     """All that a reader is told; `banner` is a title and a text, `glance` labels with short values."""
 
     title: str
+    description: str
     banner: tuple[str, str] | None
     eyebrow: str
     heading: str

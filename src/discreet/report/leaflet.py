@@ -23,6 +23,7 @@ def leaflet(facts: Facts) -> Page:
     promised = () if facts.promise is None else (_promised(facts.promise, say, tell),)
     return Page(
         title=f"{'' if facts.is_private else 'Not private: '}{tell.title()}",
+        description=say.question(),
         banner=None if facts.is_private else (say.banner_title(), say.banner()),
         eyebrow="for participants",
         heading=tell.title(),

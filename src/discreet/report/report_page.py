@@ -76,6 +76,7 @@ class _Report:
         ]
         return Page(
             title=f"{'' if facts.is_private else 'Not private: '}{say.answer()}",
+            description=say.question(),
             banner=None if facts.is_private else (say.banner_title(), say.banner()),
             eyebrow=f"release report{' for analysts' if self.full else ''}",
             heading=say.answer(),

@@ -79,11 +79,12 @@ def thousands(text: str) -> str:
 
     Examples
     --------
-    >>> thousands("1234567.25"), thousands("-999"), thousands("1e+30")
-    ('1,234,567.25', '-999', '1e+30')
+    >>> thousands("1234567.25"), thousands("-1234"), thousands("-0.5"), thousands("1e+30")
+    ('1,234,567.25', '-1,234', '-0.5', '1e+30')
     """
-    whole, point, rest = text.partition(".")
-    return f"{int(whole):,}{point}{rest}" if whole.lstrip("-").isdecimal() else text
+    sign = "-" if text.startswith("-") else ""
+    whole, point, rest = text.removeprefix("-").partition(".")
+    return f"{sign}{int(whole):,}{point}{rest}" if whole.isdecimal() else text
 
 
 def decimal(text: str) -> str:

@@ -33,7 +33,7 @@ VALUES = {
     "role": {"region", "img"},
     "scope": {"row", "col"},
     "http-equiv": {"Content-Security-Policy"},
-    "name": {"viewport", "color-scheme"},
+    "name": {"viewport", "color-scheme", "description"},
 }
 """What these attributes may say: nothing of a release."""
 DRAWING = {"g", "path", "line", "text", "rect", "tspan", "defs", "clippath"}

@@ -4,6 +4,7 @@ import math
 
 import pytest
 
+from discreet.report.drawing import plain
 from discreet.report.words import (
     at_least,
     at_most,
@@ -13,6 +14,7 @@ from discreet.report.words import (
     percent,
     setting,
     shortened,
+    thousands,
     visible,
 )
 
@@ -73,6 +75,13 @@ def test_settings_are_short():
 def test_counts_stay_readable():
     """Thousands stand apart, and a number too long to read becomes its size."""
     assert (count(7), count(1_048_576), count(2**200)) == ("7", "1,048,576", "about 1.61e+60")
+
+
+@pytest.mark.parametrize("value", [-0.5, -0.25, 0.5, -1.5, -1234.5, -0.0001, 2e6, -1e-9])
+def test_thousands_keep_a_number(value):
+    """Its sign, too, where its whole part is zero; a tick of an axis is the same number."""
+    assert float(thousands(f"{value:.6g}").replace(",", "")) == value
+    assert float(plain(value).replace(",", "").replace("\N{MINUS SIGN}", "-")) == value
 
 
 def test_a_long_text_keeps_its_start():

@@ -1,4 +1,4 @@
-"""Figures of a study from its draws, with standard errors."""
+"""Figures of a study from its draws, with standard errors, and pictures that several studies draw."""
 
 import math
 from collections.abc import Mapping
@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from discreet.report.study import Row
+from discreet.report.study import Picture, Row
 from discreet.typing import Floats
 
 ROUNDING = 1e-12
@@ -38,3 +38,26 @@ def share_error(n_hits: int, n_draws: int) -> float | None:
         n_hits, n_draws = n_hits + 1, n_draws + 2
     share = n_hits / n_draws
     return math.sqrt(share * (1.0 - share) / n_draws)
+
+
+def adjusted_fit(name: str, low: float, columns: tuple[str, ...] = ()) -> Picture:
+    """Return curves of the relative adjusted R² over the penalty, a panel for each R and epsilon."""
+    return Picture(
+        name,
+        "Average relative adjusted R²",
+        "lines",
+        "phi",
+        "Penalty per column (squared units of the target)",
+        "Relative adjusted R²",
+        across="R",
+        down="epsilon",
+        low=low,
+        high=1.0,
+        columns=columns,
+    )
+
+
+def selected_columns(name: str) -> Picture:
+    """Return dots of how often each column is selected, a panel for each penalty."""
+    title = "Share of draws"
+    return Picture(name, f"{title} with the column", "dots", "variable", "Column", title, down="phi", low=0.0, high=1.0)
