@@ -161,6 +161,17 @@ def in_process_of_its_own(*words: object, **options: Any) -> Done:
     return Done(done.returncode, done.stdout, done.stderr)
 
 
+@pytest.fixture
+def nothing_is_opened(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No data and no ledger."""
+
+    def opened(*_: object, **__: object) -> None:
+        raise AssertionError("opened")
+
+    monkeypatch.setattr("discreet.workflow.open_table", opened)
+    monkeypatch.setattr("discreet.workflow.Ledger", opened)
+
+
 @pytest.fixture(scope="module")
 def browser() -> "Iterator[Browser]":
     """Debian's Chromium, without a window."""

@@ -12,6 +12,8 @@ import pytest
 from discreet.simulation import selection
 from discreet.workflow.expectation_cache import cache_folder
 
+pytestmark = pytest.mark.usefixtures("nothing_is_opened")
+
 FAST = ("--tables", 2, "--candidates", "age,income")
 
 
@@ -19,17 +21,6 @@ def plan(place, *words, **options):
     given = {"metadata": place.metadata, "target": "visits"} | options
     named = [(f"--{name.replace('_', '-')}", value) for name, value in given.items() if value is not None]
     return place.run("plan", *(word for pair in named for word in pair), *words)
-
-
-@pytest.fixture(autouse=True)
-def nothing_is_opened(monkeypatch):
-    """No data and no ledger."""
-
-    def opened(*_, **__):
-        raise AssertionError("opened")
-
-    monkeypatch.setattr("discreet.workflow.open_table", opened)
-    monkeypatch.setattr("discreet.workflow.Ledger", opened)
 
 
 def figures(done):

@@ -5,6 +5,8 @@ import re
 
 import pytest
 
+pytestmark = pytest.mark.usefixtures("nothing_is_opened")
+
 
 def page(place, *words):
     """The page's text, and the command's end."""
@@ -16,17 +18,6 @@ def page(place, *words):
 
 def titles(html):
     return re.findall(r"<h2[^>]*>([^<]+)</h2>", html)
-
-
-@pytest.fixture(autouse=True)
-def nothing_is_opened(monkeypatch):
-    """No data and no ledger."""
-
-    def opened(*_, **__):
-        raise AssertionError("opened")
-
-    monkeypatch.setattr("discreet.workflow.open_table", opened)
-    monkeypatch.setattr("discreet.workflow.Ledger", opened)
 
 
 def test_sections_and_pictures(place):

@@ -161,20 +161,7 @@ def fit(
 ) -> None:
     """Spend budget to learn the coefficients of a regression of TARGET, with intervals."""
     form = form_of(format_, json_)
-    how = How(
-        data,
-        table,
-        ledger,
-        out,
-        fresh,
-        dry_run,
-        form,
-        yes,
-        quiet,
-        targets,
-        witness=witness,
-        stated=stated,
-    )
+    how = How(data, table, ledger, out, fresh, dry_run, form, yes, quiet, targets, witness=witness, stated=stated)
     if out is not None:
         writable(out)
     derived = fitted.free(context)

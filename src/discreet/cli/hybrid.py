@@ -147,19 +147,7 @@ def hybrid(
         # What is wrong with them is told before the ledger is opened.
         records.points(declared, options.target, options.candidates)
     form = form_of(format_, json_)
-    how = How(
-        data,
-        table,
-        ledger,
-        out,
-        fresh,
-        dry_run,
-        form,
-        yes,
-        quiet,
-        weighted=weighted_out,
-        witness=witness,
-    )
+    how = How(data, table, ledger, out, fresh, dry_run, form, yes, quiet, weighted=weighted_out, witness=witness)
     release = spend(chosen, metadata, options.target, options.candidates, how, public)
     if release is not None and records is not None:
         _write(weighted_out, release, declared, records, quiet)

@@ -10,14 +10,14 @@ import pyarrow as pa
 
 from discreet.data.metadata import Metadata
 from discreet.mechanisms.rng import Source
-from discreet.report.study import Column, Picture, Row, Study
+from discreet.report.study import Column, Row, Study
 from discreet.simulation.cached_preparation import cached_preparation
 from discreet.simulation.choice import best_selection
 from discreet.simulation.rivals import Rival
 from discreet.simulation.scenario import SimulatedTable
 from discreet.typing import Floats
 from discreet_papers.experiment import Experiment, Work
-from discreet_papers.figures import mean_row, share_row
+from discreet_papers.figures import adjusted_fit, mean_row, selected_columns, share_row
 from discreet_papers.lei_models import Models, declared, picks
 
 Places = npt.NDArray[np.intp]
@@ -249,21 +249,7 @@ EXPERIMENTS = (
                 for j, phi in enumerate(PENALTIES)
             ),
             _MISSING,
-            (
-                Picture(
-                    "table-5",
-                    "Average relative adjusted R²",
-                    "lines",
-                    "phi",
-                    "Penalty per column (squared units of the target)",
-                    "Relative adjusted R²",
-                    across="R",
-                    down="epsilon",
-                    low=0.5,
-                    high=1.0,
-                    columns=(LINEAR.name, LETTER.name, HONEST.name, OURS.name, PURE.name),
-                ),
-            ),
+            (adjusted_fit("table-5", 0.5, (LINEAR.name, LETTER.name, HONEST.name, OURS.name, PURE.name)),),
             (FILE,),
             150,
         ),
@@ -287,19 +273,7 @@ EXPERIMENTS = (
                 "The figures that the paper prints are about columns of the housing sales, so none stand here: the "
                 "algorithm as printed is run on the flights, at the epsilon that it claims.",
             ),
-            (
-                Picture(
-                    "table-6",
-                    "Share of draws with the column",
-                    "dots",
-                    "variable",
-                    "Column",
-                    "Share of draws",
-                    down="phi",
-                    low=0.0,
-                    high=1.0,
-                ),
-            ),
+            (selected_columns("table-6"),),
             (FILE,),
             150,
         ),

@@ -11,11 +11,11 @@ import pyarrow as pa
 from discreet.data.engines.frame import FrameTable
 from discreet.data.metadata import Metadata
 from discreet.mechanisms.rng import Source
-from discreet.report.study import Column, Picture, Row, Study
+from discreet.report.study import Column, Row, Study
 from discreet.simulation.choice import best_selection
 from discreet.typing import Floats
 from discreet_papers.experiment import PRINTED, Experiment, Work
-from discreet_papers.figures import mean_row, share_row
+from discreet_papers.figures import adjusted_fit, mean_row, selected_columns, share_row
 from discreet_papers.lei_models import Models, declared, picks
 
 COLUMNS = ("lcavol", "lweight", "age", "lbph", "lcp")
@@ -208,20 +208,7 @@ EXPERIMENTS = (
                 for j, phi in enumerate(PENALTIES)
             ),
             (),
-            (
-                Picture(
-                    "table-3",
-                    "Average relative adjusted R²",
-                    "lines",
-                    "phi",
-                    "Penalty per column (squared units of the target)",
-                    "Relative adjusted R²",
-                    across="R",
-                    down="epsilon",
-                    low=0.0,
-                    high=1.0,
-                ),
-            ),
+            (adjusted_fit("table-3", 0.0),),
             ("prostate.parquet",),
             1000,
         ),
@@ -241,19 +228,7 @@ EXPERIMENTS = (
                 for place, name in enumerate(COLUMNS)
             ),
             (),
-            (
-                Picture(
-                    "table-4",
-                    "Share of draws with the column",
-                    "dots",
-                    "variable",
-                    "Column",
-                    "Share of draws",
-                    down="phi",
-                    low=0.0,
-                    high=1.0,
-                ),
-            ),
+            (selected_columns("table-4"),),
             ("prostate.parquet",),
             1000,
         ),

@@ -90,7 +90,7 @@ class NoisyEstimates:
         self.steps.append(self.plan.parts["y_scale"].record(distance / GRID * self.plan.design.bound))
         return distance
 
-    def first_look(self, rows: SaturatedRows, target: Target) -> tuple[float, Columns, Pilot]:
+    def moments_and_pilot(self, rows: SaturatedRows, target: Target) -> tuple[float, Columns, Pilot]:
         """Return the number of rows, the columns' moments and the pilot's coefficients, all from noisy sums."""
         first, _ = self.plan.rows.pairs
         start = np.zeros(1 + self.plan.width + len(first) + self.plan.width + 1, dtype=np.int64)
@@ -124,13 +124,13 @@ class NoisyEstimates:
         variance = (spread / n_rows) ** 2
         return n_rows, columns_of(averages[: self.plan.width], moments, variance, self.plan.rows.is_two_valued)
 
-    def residual_mean(self, residuals: Callable[[Cells], Integers], first: Pilot, n_rows: float) -> Pilot:
-        """Return the pilot with what the mean of its residuals tells."""
+    def residual_mean(self, residuals: Callable[[Cells], Integers], before: Pilot, n_rows: float) -> Pilot:
+        """Return the pilot, corrected by the noisy mean of its residuals."""
         total = self.table.map_reduce(self.plan.design, residuals, np.zeros(1, dtype=np.int64))
         scale = self.plan.scale("y_shift")
         noisy = discrete_laplace([int(total[0])], scale * GRID, self.rng)[0] / GRID
         self.steps.append(self.plan.parts["y_shift"].record(noisy / n_rows))
-        return corrected(first, noisy / n_rows, SAMPLING / n_rows + 2.0 * (float(scale) / n_rows) ** 2)
+        return corrected(before, noisy / n_rows, SAMPLING / n_rows + 2.0 * (float(scale) / n_rows) ** 2)
 
     @property
     def _target_alone(self) -> Design:

@@ -8,7 +8,7 @@ from typing import cast
 
 import numpy as np
 
-from discreet.accounting.events import CubeEvent, LaplaceEvent, SelectionEvent
+from discreet.accounting.events import CubeEvent, LaplaceEvent
 from discreet.accounting.guarantee import exact, exact_epsilon
 from discreet.accounting.neighbors import NeighboringRelation
 from discreet.data.design import Design
@@ -18,10 +18,10 @@ from discreet.kernels.rows.decorrelated_rows import BINS, DISTANCES
 from discreet.kernels.sufficient_statistics.decorrelation import Columns, public_columns
 from discreet.mechanisms.additive import check_scale
 from discreet.mechanisms.cube import check_cube
-from discreet.mechanisms.quantile import rank_sensitivity
 from discreet.methods.base.known_columns import KnownColumns
 from discreet.methods.base.part import Part
 from discreet.methods.base.public_check import NAME
+from discreet.methods.base.rank_part import rank_part
 from discreet.methods.screening.decorrelated_columns import saturated_rows, stated_centers
 from discreet.methods.screening.units import Units
 from discreet.parameters.screening import DECORRELATION_SHARES, FEW_SHARES, PUBLIC_SHARES, DecorrelatedParameters
@@ -157,19 +157,7 @@ class ScorePlan:
         return {name: make() for name, make in makers.items() if name in self.budget}
 
     def _rank_part(self, name: str, n_points: int) -> Part:
-        epsilon, gamma = self.budget[name], rank_sensitivity(HALF, self.metadata.neighboring, self.rows_per_unit)
-        box = NoiseRecord(
-            mechanism="permute_and_flip",
-            noise="exponential",
-            n_candidates=n_points,
-            sensitivity=float(gamma),
-            scale=float(gamma / epsilon),
-            unit="rows",
-            formula=f"{float(gamma):g}: distance in rank of the median",
-            numerics="exact draw",
-            claim="mechanisms/quantile.privacy.md",
-        )
-        return Part(name, SelectionEvent(epsilon, "exponential"), box)
+        return rank_part(name, self.budget[name], HALF, self.metadata, n_points, words="the median")
 
     def _cube_part(self, name: str, n_numbers: int, steps_a_row: int = GRID**2) -> Part:
         scale = self.scale(name)

@@ -200,11 +200,11 @@ class PreparedScores(Preparation):
         center = noisy.center()
         distance = noisy.distance(center) if "y_scale" in plan.parts else 2
         target = Target(center, max(distance // 2, 1))
-        n_rows, columns, first = noisy.first_look(rows, target)
-        residuals = partial(rows.residuals, target=target, fit=fit_of(columns, first, distance))
-        first = noisy.residual_mean(residuals, first, n_rows)
+        n_rows, columns, pilot = noisy.moments_and_pilot(rows, target)
+        residuals = partial(rows.residuals, target=target, fit=fit_of(columns, pilot, distance))
+        pilot = noisy.residual_mean(residuals, pilot, n_rows)
         cut = within(CUTS, plan.information_of(n_rows) ** 0.8)
-        scores = decorrelation(columns, first, entering_together(plan.entering), distance, cut)
+        scores = decorrelation(columns, pilot, entering_together(plan.entering), distance, cut)
         start = np.zeros(plan.width, dtype=np.int64)
         progress_of_rows = rows_progress(progress, table)
         sums = table.map_reduce(

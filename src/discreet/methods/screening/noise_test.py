@@ -164,7 +164,7 @@ class NoiseTest:
             In any case more than 0.
         """
         law = (self._deviation(n_rows), float(self.scale) / STEPS)
-        tau = 2.0 * _needed(*law, len(self.design.features)) / max(n_rows, 1.0)
+        tau = 2.0 * _distinct_association(*law, len(self.design.features)) / max(n_rows, 1.0)
         return math.sin(math.pi / 2.0 * tau) if tau <= 1.0 else tau
 
 
@@ -238,7 +238,7 @@ def plan_noise_test(
     return next((test for test in tests if test.correlation_needed(n_rows) <= WANTED), tests[0])
 
 
-def tested_by_default(
+def prepare_with_default_test(
     method: IndependenceParameters | VotesParameters, prepare: Callable[[bool], Prepared], design: ScoreDesign
 ) -> Prepared:
     """Prepare a request with or without the test, as it asks; by default with it where it can tell something.
@@ -276,7 +276,7 @@ def _is_possible(design: ScoreDesign) -> bool:
     return design.metadata.layout is None and not design.splits
 
 
-def left_by(test: NoiseTest | None, epsilon: Fraction) -> Fraction:
+def epsilon_beside(test: NoiseTest | None, epsilon: Fraction) -> Fraction:
     """Return what a test leaves of an epsilon.
 
     Parameters
@@ -338,7 +338,7 @@ def _laplace_tail(lead: Floats) -> Floats:
 
 
 @lru_cache(maxsize=256)
-def _needed(deviation: float, scale: float, n_columns: int) -> float:
+def _distinct_association(deviation: float, scale: float, n_columns: int) -> float:
     """The mean association that is told from chance in `POWER` of draws."""
     low, high = 0.0, deviation * 60.0 + scale * 60.0
     for _ in range(50):

@@ -22,7 +22,12 @@ from discreet.methods.base.candidates import columns_progress, columns_read, fea
 from discreet.methods.base.method import Outcome, Preparation, Progress
 from discreet.methods.base.request_facts import not_protected
 from discreet.methods.screening.median_split import MOVED, split_scores
-from discreet.methods.screening.noise_test import associations_tested, left_by, plan_noise_test, tested_by_default
+from discreet.methods.screening.noise_test import (
+    associations_tested,
+    epsilon_beside,
+    plan_noise_test,
+    prepare_with_default_test,
+)
 from discreet.methods.screening.screener import Screening, target_coding
 from discreet.methods.screening.target_bound import Bound
 from discreet.methods.screening.target_center import CLAIM, Center, has_two_values
@@ -136,7 +141,7 @@ class IndependenceScreening(IndependenceParameters, Screening):
         def prepared(noise_test: bool) -> PreparedScreening:
             return PreparedScreening(self.model_copy(update={"noise_test": noise_test}), design, units)
 
-        return tested_by_default(self, prepared, design)
+        return prepare_with_default_test(self, prepared, design)
 
 
 def _buys_center(method: IndependenceScreening, design: ScoreDesign) -> bool:
@@ -178,7 +183,7 @@ class PreparedScreening(Preparation):
         if self.center is not None and not has_shift:
             self.center = Center(whole, 2 * self.center.epsilon)
         remaining = epsilon * (1 - of_bound - (self._share if self.center is not None else 0))
-        self.choice = self._choice(left_by(self.test, remaining))
+        self.choice = self._choice(epsilon_beside(self.test, remaining))
         self.shift = replace(self.center, design=self._around(whole.center)) if self.center and has_shift else None
         self.noise = self._noise_record()
         records = [
@@ -248,11 +253,11 @@ class PreparedScreening(Preparation):
         n_rows = self.method.number_of_rows(metadata)
         return self.method.top_k(len(self.whole.features), epsilon, sensitivity, GRID**2, n_rows)
 
-    def _noise_record(self, released_rows: float | None = None) -> NoiseRecord:
+    def _noise_record(self, n_rows: float | None = None) -> NoiseRecord:
         """The noise box, with the threshold where the number of rows is public, guessed or released."""
         unit = UNIT_OF_SPLITS if self.whole.splits else UNIT
         record = self.choice.noise_record(GRID**2, unit, self._formula(), CLAIM)
-        n_rows = released_rows or self.method.number_of_rows(self.whole.metadata)
+        n_rows = n_rows or self.method.number_of_rows(self.whole.metadata)
         if isinstance(self.choice, TopK) or n_rows is None:
             return record
         return record.model_copy(update={"threshold": self._threshold(n_rows) / GRID**2})
@@ -295,11 +300,11 @@ class PreparedScreening(Preparation):
     def _public_center(self) -> float:
         return self.method.y_center if isinstance(self.method.y_center, float) else self.whole.center
 
-    def _around(self, center: float, released: float | None = None) -> ScoreDesign:
+    def _around(self, center: float, bound: float | None = None) -> ScoreDesign:
         """The row map around a center: a target of two values keeps both, another is clipped at its bound."""
         near = 1.0 if self.has_two_values else self.method.saturation_of_target
         stated = self.method.y_bound if isinstance(self.method.y_bound, float) else None
-        bound = released or stated or near * self.whole.bound
+        bound = bound or stated or near * self.whole.bound
         if stated is None and self.has_two_values:
             bound += abs(center - self.whole.center)
         return replace(self.whole, center=center, bound=bound, saturation=self._saturation)

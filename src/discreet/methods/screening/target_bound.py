@@ -3,16 +3,15 @@
 from dataclasses import dataclass
 from fractions import Fraction
 
-from discreet.accounting.events import SelectionEvent
 from discreet.data.engine import Table
 from discreet.data.score_design import ScoreDesign
 from discreet.kernels.moments.moments import GRID
 from discreet.kernels.rows.target_places import CLIPS, clip_counts
-from discreet.mechanisms.quantile import noisy_quantile, rank_sensitivity
+from discreet.mechanisms.quantile import noisy_quantile
 from discreet.mechanisms.rng import Source
 from discreet.methods.base.part import Part
+from discreet.methods.base.rank_part import rank_part
 from discreet.methods.subset_selection.target_scale import MEDIAN
-from discreet.release import NoiseRecord
 
 
 @dataclass(frozen=True)
@@ -32,20 +31,7 @@ class Bound:
 
     def part(self) -> Part:
         """Return the part with its privacy cost: permute-and-flip among the points of a public list."""
-        metadata = self.design.metadata
-        gamma = rank_sensitivity(MEDIAN, metadata.neighboring, metadata.rows_per_unit)
-        box = NoiseRecord(
-            mechanism="permute_and_flip",
-            noise="exponential",
-            n_candidates=len(CLIPS),
-            sensitivity=float(gamma),
-            scale=float(gamma / self.epsilon),
-            unit="rows",
-            formula=f"{float(gamma):g}: distance in rank of quantile 0.5",
-            numerics="exact draw",
-            claim="mechanisms/quantile.privacy.md",
-        )
-        return Part("y_bound", SelectionEvent(self.epsilon, "exponential"), box)
+        return rank_part("y_bound", self.epsilon, MEDIAN, self.design.metadata, len(CLIPS))
 
     def estimate(self, table: Table, rng: Source) -> float:
         """Return the bound in the target's unit, above 0 and at most the design's. Claim: ``sis.privacy.md``."""

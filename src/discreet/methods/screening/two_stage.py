@@ -23,7 +23,12 @@ from discreet.methods.base.candidates import columns_read, features_of, public_c
 from discreet.methods.base.method import Outcome, Preparation, Progress
 from discreet.methods.base.request_facts import not_protected
 from discreet.methods.base.rows_in_memory import all_rows
-from discreet.methods.screening.noise_test import associations_tested, left_by, plan_noise_test, tested_by_default
+from discreet.methods.screening.noise_test import (
+    associations_tested,
+    epsilon_beside,
+    plan_noise_test,
+    prepare_with_default_test,
+)
 from discreet.methods.screening.screener import Screening, target_coding
 from discreet.methods.subset_selection.subset_regression import events_of
 from discreet.parameters.screening import MAX_BLOCKS, VotesParameters
@@ -87,7 +92,7 @@ class TwoStageVotes(VotesParameters, Screening):
         def prepared(noise_test: bool) -> PreparedVotes:
             return PreparedVotes(self.model_copy(update={"noise_test": noise_test}), design, n_blocks)
 
-        return tested_by_default(self, prepared, design)
+        return prepare_with_default_test(self, prepared, design)
 
 
 class PreparedVotes(Preparation):
@@ -110,7 +115,7 @@ class PreparedVotes(Preparation):
         metadata = design.metadata
         self.columns, self.target, self.candidates = columns_read(design), design.target, design.features
         self.test = plan_noise_test(method, design, exact_epsilon(method.epsilon))
-        rows, epsilon = metadata.rows_per_unit, left_by(self.test, exact_epsilon(method.epsilon))
+        rows, epsilon = metadata.rows_per_unit, epsilon_beside(self.test, exact_epsilon(method.epsilon))
         # Under either relation: a row that changes, comes or goes, does so in its own block alone.
         self.choice = method.top_k(len(design.features), epsilon, rows, 1, n_blocks)
         formula = f"{rows}, the most blocks that {'one row is' if rows == 1 else f'{rows} rows of one unit are'} in"

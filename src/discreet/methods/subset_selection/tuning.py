@@ -25,11 +25,12 @@ from discreet.kernels.rows.target_places import CENTERS, CLIPS, center_counts, c
 from discreet.kernels.sufficient_statistics.clip import widening
 from discreet.mechanisms.additive import check_scale, discrete_laplace
 from discreet.mechanisms.generalized_exponential import noisy_min_scaled
-from discreet.mechanisms.quantile import noisy_quantile, rank_sensitivity
+from discreet.mechanisms.quantile import noisy_quantile
 from discreet.mechanisms.rng import Source
 from discreet.mechanisms.selection import Noise, noisy_min
 from discreet.methods.base.part import Part
 from discreet.methods.base.private_bounds import estimate_bounds, sides_of, with_design
+from discreet.methods.base.rank_part import rank_part
 from discreet.methods.subset_selection.calibration import Sensitivity
 from discreet.methods.subset_selection.setting import Setting
 from discreet.methods.subset_selection.sum_of_squares import noisy_squares, squares_part
@@ -180,24 +181,8 @@ class Tuning:
     def _relation(self) -> NeighboringRelation:
         return self.metadata.neighboring
 
-    def _choice(self, name: str, epsilon: Fraction, **noise: object) -> Part:
-        """A part that chooses from a public list."""
-        box = NoiseRecord.model_validate({"mechanism": self.mechanism, "noise": self.noise, **noise})
-        return Part(name, SelectionEvent(epsilon, self.noise), box)
-
     def _rank_part(self, name: str, epsilon: Fraction, quantile: Fraction, n_points: int) -> Part:
-        gamma = rank_sensitivity(quantile, self._relation, self.metadata.rows_per_unit)
-        return self._choice(
-            name,
-            epsilon,
-            n_candidates=n_points,
-            sensitivity=float(gamma),
-            scale=float(gamma / epsilon),
-            unit="rows",
-            formula=f"{float(gamma):g}: distance in rank of quantile {float(quantile):g}",
-            numerics="exact draw",
-            claim="mechanisms/quantile.privacy.md",
-        )
+        return rank_part(name, epsilon, quantile, self.metadata, n_points, self.mechanism)
 
     def _bound_parts(self) -> list[Part]:
         sides = sides_of(self.metadata, self.wide.design.columns)
@@ -271,8 +256,10 @@ class Tuning:
             }
             text = {"formula": "range of the full model's score at the largest R"}
             claim = "methods/subset_selection/tuning.privacy.md"
-        draw = {"numerics": "exact draw; score errors counted in the inflation", "claim": claim}
-        return self._choice("l1_radius", epsilon, n_candidates=len(ratios), **numbers, **text, **draw)
+        draw = {"mechanism": self.mechanism, "noise": self.noise, "n_candidates": len(ratios)}
+        text |= {"numerics": "exact draw; score errors counted in the inflation", "claim": claim}
+        box = NoiseRecord.model_validate({**numbers, **draw, **text})
+        return Part("l1_radius", SelectionEvent(epsilon, self.noise), box)
 
     def _variance_part(self, setting: Setting) -> Part:
         return squares_part("sigma2", setting, self.budget["sigma2"], "f(all candidates), divided by n - p")
