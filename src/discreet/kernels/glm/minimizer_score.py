@@ -150,24 +150,25 @@ def _model(minimum: Minimum) -> ScoreModel:
 def _open_ways(minimum: Minimum) -> OpenWays:
     """Return the directions along which nothing tells that coefficients end."""
     # Of a value a there are, with U the score and W the information, sum (1 - mu) a'x - a'U low responses, which is at
-    # least a'W e_0 / max mu - a'U, as w = mu (1 - mu); and a'W e_0 / max (1 - mu) + a'U high ones.
+    # least a'W e_0 / max mu - a'U, as w = mu (1 - mu); and a'W e_0 / max (1 - mu) + a'U high ones. Counts there add up
+    # to sum mu a'x + a'U, and w is at most mu; rows without weight are found as undetermined.
     family, information, variances = minimum.family, minimum.information, minimum.variances
-    hidden = undetermined(information, variances)
-    if family.counts:
-        return OpenWays(undetermined=hidden)
     values, numeric = values_of(information, variances, minimum.groups)
     weight, of_weight = values @ information[:, 0], values**2 @ variances[:, 0]
     score, of_score = minimum.ridge * values @ minimum.theta, np.einsum("ki,ij,kj->k", values, minimum.noise, values)
-    least, most = family.mean(np.array(predictor_bounds(minimum.theta, minimum.groups)))
+    least, most, rows, of_rows = 0.0, 1.0, np.maximum(weight, 1.0), 0.0 * of_weight
+    if not family.counts:
+        least, most = family.mean(np.array(predictor_bounds(minimum.theta, minimum.groups)))
+        rows, of_rows = weight, of_weight
     numbers = NoisyNumbers(
-        rows=weight,
+        rows=rows,
         low=weight / most - score,
         high=weight / (1.0 - least) + score,
-        sd_rows=of_weight**0.5,
+        sd_rows=of_rows**0.5,
         sd_low=(of_weight / most**2 + of_score) ** 0.5,
         sd_high=(of_weight / (1.0 - least) ** 2 + of_score) ** 0.5,
     )
-    return OpenWays(separating(values, numeric, numbers), hidden)
+    return OpenWays(separating(values, numeric, numbers, family.counts), undetermined(information, variances))
 
 
 def _estimate(minimum: Minimum, model: ScoreModel) -> Floats:

@@ -2,7 +2,8 @@
 
 Let a'x be 1 for rows of one value and 0 for all others: a level, the reference level, an end of a column of two values,
 or all rows. Where no row of that value has the low response, the likelihood rises along a for ever, and where none has
-the high one, along -a (Albert and Anderson 1984). How many there are follows from sums that were released: with S the
+the high one, along -a (Albert and Anderson 1984). Of counts it rises along -a where all of that value are zero, and
+along a only where no row has it. How many there are follows from sums that were released: with S the
 sum of x (y - middle), G that of x x' and h half the response's range,
 
     sum of (high - y) a'x = h a'G e_0 - a'S,        sum of (y - low) a'x = h a'G e_0 + a'S.
@@ -34,7 +35,7 @@ class NoisyNumbers:
     rows : ndarray of float, shape (k,)
         Of that value.
     low, high : ndarray of float, shape (k,)
-        Of these, rows with the low, with the high response; or no more than there are.
+        Of these, rows with the low, with the high response; or no more than there are. Of counts `high` is their sum.
     sd_rows, sd_low, sd_high : ndarray of float, shape (k,)
         Of their noise.
     """
@@ -76,14 +77,11 @@ def values_of(gram: Floats, variances: Floats, groups: Groups) -> tuple[Floats, 
     return np.array(values), unit[numeric]
 
 
-def separating(values: Floats, numeric: Floats, numbers: NoisyNumbers, of_rows_alone: bool = False) -> Floats:
-    """Return the directions along which nothing tells that coefficients end, lengths 1. Shapes: (k, p); (m, p).
-
-    Where `of_rows_alone`, responses have more than two values, and only values without rows count.
-    """
+def separating(values: Floats, numeric: Floats, numbers: NoisyNumbers, counts: bool) -> Floats:
+    """Return the directions along which nothing tells that coefficients end, lengths 1. Shapes: (k, p); (m, p)."""
     no_rows, no_low, no_high = numbers.are_none
-    if of_rows_alone:
-        no_low = no_high = no_rows
+    if counts:
+        no_low = no_rows
     directions = [*values[no_low], *-values[no_high]]
     # Where all rows have one response no slope is ruled out: 1 + x and 1 - x are never negative.
     for alone, sign in ((no_low[0], 1.0), (no_high[0], -1.0)):
@@ -110,4 +108,4 @@ def separating_sums(family: Family, first: Sums, groups: Groups) -> Floats:
         sd_low=sd,
         sd_high=sd,
     )
-    return separating(values, numeric, numbers, of_rows_alone=family.counts)
+    return separating(values, numeric, numbers, family.counts)

@@ -94,11 +94,29 @@ def test_noise_that_is_small_beside_the_rows_opens_nothing():
     )
 
 
-def test_of_counts_only_a_level_without_rows_is_open():
-    """Whatever the responses are."""
-    assert len(separating_sums(poisson(1.0), first_pass(cells_of("level")), GROUPS)) == 0
-    directions = separating_sums(poisson(1.0), first_pass(cells_of("empty level")), GROUPS)
-    assert sorted(directions[:, 4].tolist()) == [-1.0, 1.0]
+def unbounded_of_counts(cells, row):
+    """The same where the low response is no count: a count above zero holds the linear predictor of its row."""
+    x, is_zero = cells[:, :P] / GRID, cells[:, 5] < 0
+    limits = {"A_ub": x[is_zero], "b_ub": np.zeros(is_zero.sum()), "A_eq": x[~is_zero], "b_eq": np.zeros(sum(~is_zero))}
+    return -linprog(-row, **limits, bounds=[(-1.0, 1.0)] * P).fun > 1e-6
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_counts_are_open_where_a_value_has_none(kind):
+    """Against a linear program over the rows: downward where all counts of a value are zero, and without rows."""
+    cells = cells_of(kind)
+    cells[:, 5] = -cells[:, 5]
+    ways = OpenWays(separating_sums(poisson(1.0), first_pass(cells), GROUPS))
+    no_low, no_high = ways.without_ends(ROWS)
+    assert no_high.tolist() == [unbounded_of_counts(cells, row) for row in ROWS]
+    assert no_low.tolist() == [unbounded_of_counts(cells, -row) for row in ROWS]
+
+
+def test_counts_above_zero_open_nothing():
+    """All of a level have the largest count: its coefficient has an end, which a class's has not."""
+    cells = first_pass(cells_of("level"))
+    assert len(separating_sums(poisson(1.0), cells, GROUPS)) == 0
+    assert len(separating_sums(LOGISTIC, cells, GROUPS)) == 1
 
 
 # ---- directions in which rows do not vary

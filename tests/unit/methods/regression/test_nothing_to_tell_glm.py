@@ -102,6 +102,22 @@ def test_a_value_whose_rows_have_one_response_is_open_on_that_side(kind, delta, 
         assert any(None not in (told[name].low, told[name].high) for name in OPEN[kind])
 
 
+@pytest.mark.parametrize(("delta", "epsilon"), [(1e-6, 4.0), (1e-6, 100.0), (0.0, 100.0)])
+@pytest.mark.parametrize("kind", ["level", "column of two values"])
+def test_a_value_without_a_count_is_open_below(kind, delta, epsilon, monkeypatch):
+    """No count rules out a mean of zero; upward an end is told. The control, without the directions, tells both."""
+    (name,) = OPEN[kind]
+    columns, words = rows("poisson", two=np.arange(N_ROWS) % 2), {"level": "c", "column of two values": "two"}[kind]
+    chosen = columns[words] == ("v" if words == "c" else 1)
+    table, metadata = {**columns, "y": np.where(chosen, 0, columns["y"])}, facts("poisson", two=TWO)
+    entry = fitted("poisson", table, metadata, epsilon, delta)[name]
+    assert entry.low is None
+    assert epsilon < 100.0 or entry.high is not None
+    if delta and epsilon == 100.0:
+        monkeypatch.setattr("discreet.kernels.glm.noisy_newton.OpenWays", lambda *ways: OpenWays())
+        assert fitted("poisson", table, metadata, epsilon, delta)[name].low is not None
+
+
 @pytest.mark.parametrize(("delta", "epsilon"), [(1e-6, 1.0), (1e-6, 100.0), (0.0, 100.0)])
 def test_where_all_responses_are_equal_no_slope_is_told(delta, epsilon):
     """The constant is open toward the response that all have, and slopes on both sides."""
