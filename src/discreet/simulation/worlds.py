@@ -84,7 +84,7 @@ WORLDS = (
     World(),
     World(equal=False, correlation=0.6),
     World(kind=UnevenScenario),
-    World(equal=False, place=-0.5),
+    World(equal=False, correlation=0.6, kind=UnevenScenario, place=-0.5),
 )
 KNOWN = (
     World(kind=KnownScenario),
