@@ -189,12 +189,15 @@ def main() -> None:
     parser.add_argument("--processes", type=int, help="at once; default one a core")
     parser.add_argument("--json", type=Path, help="write the figures to this file")
     parser.add_argument("--epsilon", type=float, help="of all cells, in place of their own")
+    parser.add_argument("--rows-per-unit", type=int, help="of all cells, in place of their own")
     parser.add_argument("--skewed", action="store_true", help="columns like incomes in place of each cell's own")
     options = parser.parse_args()
     cells = covering_cells(options.cells) if options.seed is None else drawn_cells(20, options.seed)
     levels = [word.split("=") for word in options.only]
     cells = [cell for cell in cells if all(str(getattr(cell, name)) == level for name, level in levels)]
     cells = cells if options.epsilon is None else [replace(cell, epsilon=options.epsilon) for cell in cells]
+    several = options.rows_per_unit
+    cells = cells if several is None else [replace(cell, rows_per_unit=several) for cell in cells]
     cells = [with_skewed_columns(cell) for cell in cells] if options.skewed else cells
     cells.sort(key=lambda cell: (cell.family, cell.delta, cell.n_rows, cell.epsilon))
     tasks = [(cell, tables_of(cell, options.tables), options.seed or 0) for cell in cells]
