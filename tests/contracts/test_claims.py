@@ -26,6 +26,7 @@ BETWEEN = ("accounting", "data", "estimators", "kernels", "ledger", "mechanisms"
 """Folders with code between a cell and a release, or that decide what is promised of it."""
 
 NOT_COVERED = {
+    "data.arrow_functions": "hands on the functions of pyarrow.compute as they are",
     "data.array_names": "names of an array's columns, from public facts",
     "data.engines.sql_identity": "tells whether two addresses are one table, from the server's catalog",
     "data.dummy": "makes fake tables from metadata",

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from discreet.data import arrow_functions as pc
 from discreet.data.arrow_arrays import cells_of, number_array, text_array
 from discreet.data.derived_columns import with_derived
 from discreet.data.metadata import CategoryColumn, Metadata, NumericColumn, half_width

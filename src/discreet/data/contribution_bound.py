@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from discreet.data import arrow_functions as pc
 from discreet.data.unit_keys import unit_words
 from discreet.kernels.rows.contribution_bound import kept_rows
 from discreet.typing import Cells, Integers, Words

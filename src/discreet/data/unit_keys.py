@@ -5,8 +5,8 @@ from decimal import Decimal
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from discreet.data import arrow_functions as pc
 from discreet.data.cells import numbers
 from discreet.kernels.rows.contribution_bound import mixed
 from discreet.typing import Words

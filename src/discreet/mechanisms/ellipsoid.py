@@ -10,7 +10,6 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal, DivisionByZero
 from fractions import Fraction
 
 import numpy as np
-from scipy.special import ndtri
 
 from discreet.accounting.guarantee import Number, exact
 from discreet.errors import InvalidParameterError
@@ -204,6 +203,8 @@ def _upward(digits: int) -> Context:
 
 def _simulated(sizes: list[Fraction], rng: Source) -> list[int]:
     """Return the same law in floating point, from the words of a seeded source."""
+    from scipy.special import ndtri  # slow to load
+
     d = len(sizes)
     uniforms = (rng.words(d + 1 + (d + 1) // 2).astype(np.float64) + 0.5) * 2.0**-64
     uniforms = np.minimum(uniforms, 1.0 - 2.0**-53)

@@ -6,18 +6,13 @@ No row is read and nothing is spent: the draws here come from a fixed public see
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
-from scipy.special import chdtrc, gammaln, ndtr, ndtri
 
-from discreet.data.metadata import Metadata, half_width
 from discreet.mechanisms.rng import Source
-from discreet.methods.base.method import Method
-from discreet.methods.moments.fission import parts_of
-from discreet.methods.moments.moment_answers import MomentAnswers
 from discreet.methods.screening.standing_out import (
-    COLUMN_VARIANCE,
     DRAWS,
     MOST_CORRELATION,
     MOST_ENTRIES,
@@ -28,15 +23,13 @@ from discreet.methods.screening.standing_out import (
     quantile,
     votes_of_screening,
 )
-from discreet.methods.screening.threshold_choice import EXPECTED
-from discreet.release import ChanceRecord, MomentsRecord, NoiseRecord
-from discreet.simulation.draws import normals, uniforms
+from discreet.release import ChanceRecord, NoiseRecord
+from discreet.simulation.draws import some_normals, uniforms
 from discreet.typing import Floats
 
 LEVEL = 0.05
 """What a table without any effect gives more often than this is called noise."""
 
-MOST_CELLS, LEAST_TAIL = 400_000, 1e-290
 SCREENINGS = ("canonical_lipschitz", "one_shot", "peeling", "threshold")
 
 
@@ -132,15 +125,20 @@ def size_values(choice: Selection, n_units: int, most: int, rng: Source, n_draws
     """
     noise, sizes = choice.noise, np.array((choice.sizes + [1] * n_units)[:n_units], dtype=np.float64)
     # Gains are those of one column a unit: groups are rare, and their further columns pay the same penalty each.
-    gains = (choice.variance or 0.0) * normals(rng, n_draws, n_units) ** 2 * sizes - (noise.penalty or 0.0) * sizes
+    gains = (choice.variance or 0.0) * some_normals(rng, n_draws, n_units) ** 2 * sizes - (noise.penalty or 0.0) * sizes
     logs = np.full((n_draws, most + 1), -np.inf)
     logs[:, 0] = 0.0
     for unit in range(n_units):
         logs[:, 1:] = np.logaddexp(logs[:, 1:], logs[:, :-1] + gains[:, unit, None] / noise.scale)
-    count = np.arange(most + 1)
-    ways = gammaln(n_units + 1) - gammaln(count + 1) - gammaln(n_units - count + 1)
+    ways = _log_ways(n_units, most)
     values: Floats = logs - ways + largest(noise.noise, ways, rng, n_draws)
     return values
+
+
+def _log_ways(n: int, most: int) -> Floats:
+    """Return the logarithms of the numbers of ways to choose 0 to `most` of n."""
+    logs = [math.lgamma(n + 1) - math.lgamma(count + 1) - math.lgamma(n - count + 1) for count in range(most + 1)]
+    return np.array(logs)
 
 
 def largest(law: str, log_count: Floats, rng: Source, n_draws: int) -> Floats:
@@ -164,7 +162,7 @@ def size_law(choice: Selection) -> Floats | None:
         return None
     most, rng = min(choice.parameters.get("max_size") or d, d), Source.seeded(SEED)
     if choice.is_uniform:
-        ways = gammaln(d + 1) - gammaln(np.arange(most + 1) + 1) - gammaln(d - np.arange(most + 1) + 1)
+        ways = _log_ways(d, most)
         return np.asarray(np.exp(ways - ways.max()) / np.exp(ways - ways.max()).sum())
     n_draws = max(min(DRAWS, MOST_ENTRIES // (d * (most + 1))), 500)
     chosen = size_values(choice, d, most, rng, n_draws).argmax(axis=1)
@@ -187,10 +185,12 @@ def correlation_needed(choice: Selection) -> float | None:
 def _of_screening(choice: Selection) -> float | None:
     n_rows = float(choice.n_rows or 1)
     if choice.noise.threshold is not None:
+        from discreet.methods.screening.threshold_choice import EXPECTED  # as other choices need it not
+
         # Dropped, a column adds log b to a subset's weight; a product of two signs of normal variables has the mean
         # 2 / pi asin(correlation), which is about that of saturated cells.
         lead = choice.noise.scale * math.log(max(choice.n_candidates / EXPECTED, 1.0) / (1.0 - SHARE))
-        needed = choice.noise.threshold + lead + float(ndtri(SHARE)) * math.sqrt(n_rows)
+        needed = choice.noise.threshold + lead + NormalDist().inv_cdf(SHARE) * math.sqrt(n_rows)
         share = needed / n_rows
         return math.sin(math.pi / 2.0 * share) if share <= 1.0 else share
     return correlation_of_screening(choice.noise, choice.parameters, choice.n_candidates, n_rows)
@@ -215,95 +215,10 @@ def _of_models(choice: Selection) -> float | None:
     without = size_values(choice, d - 1, min(most, d - 1), rng, n_draws).max(axis=1)
     beside = size_values(choice, d - 1, most - 1, rng, n_draws).max(axis=1)
     gain = choice.noise.penalty + choice.noise.scale * float(np.quantile(without - beside, SHARE))
-    gain = (math.sqrt(max(gain, 0.0)) + math.sqrt(variance) * float(ndtri(SHARE))) ** 2
+    gain = (math.sqrt(max(gain, 0.0)) + math.sqrt(variance) * NormalDist().inv_cdf(SHARE)) ** 2
     share = gain / (n_rows * variance)
     # n log RSS falls by -n log(1 - R^2), RSS by R^2 of it.
     return math.sqrt(-math.expm1(-share)) if choice.is_of_likelihood else math.sqrt(share)
-
-
-# ---- noisy moments, which hold numbers
-
-
-def standing_out(gains: Mapping[str, tuple[float, int]]) -> dict[str, float]:
-    """Return by column how many standard deviations it stands out of its noise: as seldom for a normal variable.
-
-    Of a category, whose gain has several degrees of freedom, it is less than the root of the gain.
-    """
-    answer = {}
-    for name, (gain, df) in gains.items():
-        tail = float(chdtrc(df, gain))
-        answer[name] = float(-ndtri(tail / 2.0)) if tail > LEAST_TAIL else math.sqrt(gain)
-    return answer
-
-
-def chance_of_deviation(deviations: Mapping[str, float], n_columns: int, law: str, n_numbers: int = 1) -> float:
-    """Return the chance that the largest of `n_columns` numbers without an effect stands out as far; 1 for none.
-
-    Laplace noise has heavier tails than sampling: P(|noise| > t sd) = exp(-sqrt(2) t), a bound where both add up. Noise
-    in an ellipsoid of `n_numbers` numbers has the same tails for one number, and nearly normal ones for many.
-    """
-    farthest = max(deviations.values(), default=0.0)
-    tail = 2.0 * float(ndtr(-farthest))
-    if law == "laplace":
-        tail = max(tail, math.exp(-math.sqrt(2.0) * farthest))
-    if law == "ellipsoid":
-        tail = max(tail, ellipsoid_tail(farthest, n_numbers))
-    return -math.expm1(n_columns * math.log1p(-tail)) if tail < 1.0 else 1.0
-
-
-def ellipsoid_tail(deviation: float, n_numbers: int) -> float:
-    """Return the chance that one of `n_numbers` numbers with noise in an ellipsoid is so many standard deviations off.
-
-    A normal law whose variance is Gamma distributed with shape (n_numbers + 1) / 2: see `mechanisms/ellipsoid.py`.
-    """
-    shape = (n_numbers + 1) / 2.0
-    logs = np.linspace(
-        math.log(shape) - 30.0 / math.sqrt(shape), math.log(shape + 40.0 * math.sqrt(shape) + 400.0), 4001
-    )
-    weights = np.exp(shape * logs - np.exp(logs) - (shape * math.log(shape) - shape))
-    tails = 2.0 * ndtr(-deviation * np.sqrt(shape) * np.exp(-0.5 * logs))
-    return float(weights @ tails / weights.sum())
-
-
-def of_moments(record: MomentsRecord, selected: Sequence[str], law: str, inference: object = None) -> ChanceRecord:
-    """Return what chance gives in the place of columns that were selected by noisy moments, or by a part of them."""
-    record = parts_of(record, inference)[0]
-    answers = MomentAnswers(record)
-    deviations = standing_out(answers.gains(selected))
-    n_numbers = len(record.xty) + int(np.triu(np.array(record.gram_variance) > 0.0).sum()) + 1
-    chance = chance_of_deviation(deviations, len(answers.candidates), law, n_numbers)
-    return ChanceRecord(
-        chance_by_noise=chance, n_rows=record.n_rows, standing_out=deviations, called_noise=chance > LEVEL
-    )
-
-
-def moments_correlation(method: Method, metadata: Metadata, target: str, candidates: Sequence[str]) -> float | None:
-    """Return the correlation that a column needs to be selected by noisy moments in `SHARE` of draws; roughly.
-
-    From the noise in the moments of drawn tables where a column explains half; None where none can be drawn.
-    """
-    from discreet.simulation.scenario import Scenario  # frames in memory, which other answers need not
-
-    n_rows = metadata.n_rows or getattr(method, "n0", None)
-    if n_rows is None or n_rows * len(candidates) > MOST_CELLS:
-        return None
-    if not all(metadata.is_number(name) for name in candidates):
-        return None
-    scenario = Scenario.of(metadata, target, candidates, n_true=1, r_squared=0.5, n_rows=n_rows)
-    prepared = method.model_copy(update={"max_size": 1}).prepare(scenario.draw_metadata, target, candidates)
-    half, needed = half_width(metadata.declared(target))[1], list[float]()  # type: ignore[arg-type]
-    for draw in range(3):
-        record = prepared.run(scenario.draw(Source.seeded(SEED + draw)), Source.seeded(SEED - 1 - draw)).moments
-        if record is None:
-            return None
-        record = parts_of(record, prepared.parameters.get("selective_inference"))[0]
-        # As seldom as "auto" lets a column in where none matters.
-        max_false = getattr(method, "max_false", None) or MomentAnswers(record).max_false
-        deviation = float(-ndtri((1.0 - (1.0 - max_false) ** (1.0 / len(candidates))) / 2.0) + ndtri(SHARE))
-        target_sd = half * math.sqrt(TARGET_VARIANCE) / record.y_bound
-        slope = deviation / np.sqrt(np.maximum(MomentAnswers(record).information(), 1e-12))
-        needed.extend(slope * math.sqrt(COLUMN_VARIANCE) / target_sd)
-    return float(np.median(needed))
 
 
 # ---- what a release and a dry run are told

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from math import ceil, floor, log10
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from discreet.errors import DiscreetError
 from discreet.methods.base.method import Outcome
@@ -11,9 +11,6 @@ from discreet.methods.registry import CHOOSING
 from discreet.release import ChanceRecord, Release, StepRecord
 from discreet.report.chance_words import frequency
 from discreet.workflow.dry_runs import DryRun
-
-if TYPE_CHECKING:  # it needs scipy, which a request that selects nothing must not wait for
-    pass
 
 MOST_EPSILON, MOST_CANDIDATES = 1000.0, 100_000
 """Up to so many a request is prepared again and again."""
@@ -24,7 +21,7 @@ def chance_before(dry_run: DryRun) -> ChanceRecord | None:
     method, parameters = _step(dry_run.method.name, dry_run.prepared.parameters)
     if method not in CHOOSING:
         return None
-    from discreet.methods.screening.standing_out import TARGET_VARIANCE  # as above
+    from discreet.methods.screening.standing_out import TARGET_VARIANCE  # what selects nothing need not wait for it
     from discreet.simulation import no_effect  # as above
 
     if method == "moments":
@@ -49,11 +46,7 @@ def chance_after(dry_run: DryRun, outcome: Outcome) -> ChanceRecord | None:
 
         inference = dry_run.prepared.parameters.get("selective_inference")
         if method == "moments":
-            return (
-                None
-                if outcome.moments is None
-                else no_effect.of_moments(outcome.moments, outcome.selected, outcome.noise.noise, inference)
-            )
+            return _of_moments(outcome, outcome.selected, inference)
         noise = outcome.noise
         n_rows = _n_rows(dry_run.metadata.n_rows, outcome.steps, dry_run)
         choice = no_effect.Selection(
@@ -71,11 +64,15 @@ def chance_after(dry_run: DryRun, outcome: Outcome) -> ChanceRecord | None:
 
 def chance_of_derived(parent: Release, selected: Sequence[str], inference: str | None = None) -> ChanceRecord | None:
     """Return what chance gives in the place of another selection by a release's moments; none where it told none."""
-    if parent.chance is None or parent.moments is None:
-        return None
-    from discreet.simulation.no_effect import of_moments  # as above
+    return None if parent.chance is None else _of_moments(parent, selected, inference)
 
-    return of_moments(parent.moments, selected, parent.noise.noise, inference)
+
+def _of_moments(drawn: Outcome | Release, selected: Sequence[str], inference: str | None) -> ChanceRecord | None:
+    if drawn.moments is None:
+        return None
+    from discreet.simulation.no_effect_moments import of_moments  # as above
+
+    return of_moments(drawn.moments, selected, drawn.noise.noise, inference)
 
 
 def false_column_words(chance: float | None) -> str:
@@ -143,11 +140,11 @@ def _before_moments(dry_run: DryRun) -> ChanceRecord | None:
     if dry_run.method.name != "moments":
         return None
     from discreet.methods.screening.standing_out import MOST_CORRELATION  # as above
-    from discreet.simulation import no_effect  # as above
+    from discreet.simulation.no_effect_moments import moments_correlation  # as above
 
     needed = None
     with suppress(DiscreetError, ArithmeticError, ValueError):
-        needed = no_effect.moments_correlation(
+        needed = moments_correlation(
             dry_run.method, dry_run.metadata, dry_run.prepared.target, dry_run.prepared.candidates
         )
     return ChanceRecord(

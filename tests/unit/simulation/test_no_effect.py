@@ -14,15 +14,9 @@ from discreet.mechanisms.top_k import canonical_lipschitz, one_shot, peeling
 from discreet.methods.registry import method_of
 from discreet.methods.screening.standing_out import lead_needed
 from discreet.release import NoiseRecord
-from discreet.simulation.no_effect import (
-    LEVEL,
-    Selection,
-    chance_of_deviation,
-    ellipsoid_tail,
-    of_selection,
-    size_law,
-    standing_out,
-)
+from discreet.simulation.draws import normals, some_normals
+from discreet.simulation.no_effect import LEVEL, Selection, of_selection, size_law
+from discreet.simulation.no_effect_moments import chance_of_deviation, ellipsoid_tail, standing_out
 from discreet.simulation.scenario import Scenario
 from discreet.workflow.chance import chance_after, chance_before, chance_of_derived, epsilon_needed
 from discreet.workflow.dry_runs import dry_run
@@ -58,6 +52,12 @@ def exponential_law(d, scale, penalty):
         others = np.prod([cdf for other, cdf in enumerate(below) if other != place], axis=0)
         law[sum(model)] += np.trapezoid(density * others, t)
     return law
+
+
+def test_normals_without_scipy_are_the_same():
+    """The draws that every dry run makes are those of the other simulations, from the same words."""
+    few, many = (draw(Source.seeded(5), 1000, 3) for draw in (some_normals, normals))
+    np.testing.assert_allclose(few, many, rtol=1e-13, atol=1e-15)
 
 
 def metadata(n_rows=2000, d=5):

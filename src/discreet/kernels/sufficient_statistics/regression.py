@@ -6,7 +6,6 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import stdtrit
 
 from discreet.kernels.linear_combinations import ends_of_combinations
 from discreet.kernels.sufficient_statistics.cleaning import CleanGram, cleaned
@@ -296,6 +295,8 @@ class NoisyModel:
 
     def _inverted(self, rows: Floats, level: float) -> tuple[Floats, Floats]:
         """The values that the score does not reject, infinite where the bounds end them."""
+        from scipy.special import stdtrit  # slow to load
+
         quantiles = stdtrit(self.degrees(rows), (1.0 + level) / 2.0)
         center, widest = rows @ self.start, np.abs(rows) @ self.bounds
         low, high = intervals(self.score, rows @ self.matrix.T, widest + np.abs(center), quantiles**2)

@@ -3,7 +3,6 @@
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import fdtri
 
 from discreet.kernels.sufficient_statistics.regression import NoisyModel
 from discreet.kernels.sufficient_statistics.regression_score import ITERATIONS, TOLERANCE, Score, descend
@@ -69,6 +68,8 @@ def joint_test(score: Score, combinations: Floats, values: Floats, residual: flo
 
 def _limit(k: int, residual: float, level: float) -> float:
     """Return k times the quantile of F."""
+    from scipy.special import fdtri  # slow to load
+
     return k * float(fdtri(k, residual, level))
 
 

@@ -3,10 +3,10 @@
 import math
 from collections.abc import Mapping
 from functools import lru_cache
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtri
 
 from discreet.mechanisms.rng import Source
 from discreet.release import NoiseRecord
@@ -48,7 +48,7 @@ def correlation_of_screening(
     has_two = parameters.get("codes") or parameters.get("level") or "y_bound" not in parameters
     target_sd = 1.0 if has_two else math.sqrt(TARGET_VARIANCE)
     # Of the others the k-th largest correlation by sampling alone, and how far its own may fall below its mean.
-    by_sampling, below = float(ndtri(1.0 - k / (2.0 * d))), float(ndtri(SHARE))
+    by_sampling, below = NormalDist().inv_cdf(1.0 - k / (2.0 * d)), NormalDist().inv_cdf(SHARE)
     # The sign of a normal column goes with the target by sqrt(2 / pi) of what the column does.
     column_sd = math.sqrt(2.0 / math.pi if parameters.get("median_split") else COLUMN_VARIANCE)
     by_noise = lead / (math.sqrt(n_rows) * target_sd * column_sd)

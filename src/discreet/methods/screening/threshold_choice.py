@@ -4,11 +4,11 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import expit, ndtri
 
 from discreet.accounting.events import Event, SelectionEvent
 from discreet.errors import InvalidParameterError
@@ -172,6 +172,8 @@ def threshold_of(d: int, scale: float, sd: float, absent_weight: int, max_false:
 @lru_cache(maxsize=1)
 def _sizes_of_no_effect(d: int) -> Floats:
     """Draw tables of d scores without an effect, of standard deviation one; absolute, the largest first."""
+    from scipy.special import ndtri  # slow to load
+
     words = Source.seeded(SEED).words(max(min(N_DRAWN, MOST_NUMBERS // d), 200) * d).reshape(-1, d)
     return np.sort(np.abs(ndtri((words + 0.5) * 2.0**-64)), axis=1)[:, ::-1]
 
@@ -199,6 +201,8 @@ class _Tables:
 
     def are_wrong_more_often(self, threshold: float, max_false: float) -> bool:
         """Tell whether the mean chance of a feature is above `max_false`."""
+        from scipy.special import expit  # slow to load
+
         is_above = self.sizes[:, 0] > threshold
         wrong = float(expit(self.log_odds[~is_above] - threshold / self.scale).sum())
         most = max_false * len(is_above)
@@ -212,7 +216,7 @@ def _bound_of(d: int, scale: float, sd: float, absent_weight: int, max_false: fl
     """Return a threshold that is high enough, without a drawn table."""
     # Half of the chance for a score above s, half for a move of a score below: (1 + 1/b)^d - 1 subsets, each with the
     # chance exp(-(t - s) / scale) of that without a column.
-    beyond = sd * float(-ndtri(max_false / (4.0 * d)))
+    beyond = -sd * NormalDist().inv_cdf(max_false / (4.0 * d))
     return beyond + scale * (math.log(2.0 / max_false) + _log_expm1(d * math.log1p(1.0 / absent_weight)))
 
 
