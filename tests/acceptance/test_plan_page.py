@@ -102,3 +102,12 @@ def test_other_endings_are_refused(place):
     """Neither CSV nor a page: said before anything is simulated."""
     done = place.run("plan", "--metadata", place.metadata, "--target", "visits", "--out", place.folder / "plan.pdf")
     assert ".csv or .html" in done.refused(2)
+
+
+def test_the_title_calls_the_target_by_what_it_is(place):
+    """By its description where one is declared, as the title of a report does."""
+    described = place.write_metadata(lambda value: value["columns"]["visits"].update(description="Visits <a> year."))
+    words = ("--candidates", "age", "--method", "pcls", "--alone", "--epsilon", "1")
+    assert "<h1>What to expect of a selection for visits</h1>" in page(place, *words)
+    title = "What to expect of a selection for Visits &lt;a&gt; year</h1>"
+    assert title in page(place, "--metadata", described, *words)

@@ -61,10 +61,10 @@ def _terms(terms: Sequence[CoefficientRecord], facts: Facts) -> str:
     columns = [term.column for term in terms if term.column is not None]
     if len(terms) > MOST_DESCRIBED or not request_facts.has_descriptions(release, columns):
         return _names([estimates.label(term) for term in terms])
-    levels = ("" if term.level is None else f": {term.level}" for term in terms)
-    return series(
-        [f"{request_facts.described(release, name)}{level}" for name, level in zip(columns, levels, strict=True)]
-    )
+    levels: dict[str, list[str]] = {}
+    for name, term in zip(columns, terms, strict=True):
+        levels.setdefault(request_facts.described(release, name), []).extend([term.level] if term.level else [])
+    return series([f"{name}: {series(found)}" if found else name for name, found in levels.items()])
 
 
 def _described(facts: Facts) -> str:

@@ -173,7 +173,7 @@ def _domain(bars: list[Bar]) -> tuple[float, float]:
 
 def _effects(release: Release, fitted: FitRecord, start: float, end: float) -> tuple[list[Tick], str]:
     """Units of the target, or ratios on a logarithmic axis: its numbers and its title."""
-    target = cut(visible(request_facts.target(release)), 28)
+    target = cut(visible(request_facts.called(release, request_facts.target(release))), 44)
     below = "from one end of a column's range to the other"
     if fitted.family in IN_TARGETS_UNIT:
         return round_ticks(start, end, 6), f"Difference in {target}\n{below}"

@@ -131,9 +131,9 @@ def fit(release: Release) -> Fit | None:
         references=tuple(_references(record, release)),
         has_intervals=record.has_intervals,
         ratio=RATIOS.get(record.family),
-        upper="its upper value" if response is None or response.upper is None else number(response.upper),
+        upper="its upper value" if response is None or response.upper is None else thousands(number(response.upper)),
         one_sided=tuple(_one_sided(record)),
-        residual_sd=None if record.residual_sd is None else number(record.residual_sd, 4),
+        residual_sd=None if record.residual_sd is None else thousands(number(record.residual_sd, 4)),
         r_squared=None if record.r_squared is None else number(record.r_squared, 3),
         n_empty=sum(line.is_empty for line in lines),
         n_undrawn=sum(coefficient.column is not None for coefficient in record.coefficients) - len(drawn(record)),
@@ -168,12 +168,12 @@ def _whole(record: JointRecord) -> Whole:
 
 def clipped(record: ClippedRecord, count_bound: int | None = None) -> str:
     """Return how many rows' target was clipped, and what it did to the slopes."""
-    low, high = number(float(math.floor(record.low))), number(float(math.ceil(record.high)))
+    low, high = (thousands(number(float(end))) for end in (math.floor(record.low), math.ceil(record.high)))
     if count_bound is not None:
         return (
-            f"Counts above {count_bound} were clipped to {count_bound}, which keeps the noise small: between {low} and "
-            f"{high} rows (with a chance of 95%) have such a count. The coefficients allow for this if counts follow "
-            "Poisson distributions; if they vary more, slopes are smaller by about the clipped share."
+            f"Counts above {count_bound:,} were clipped to {count_bound:,}, which keeps the noise small: between {low} "
+            f"and {high} rows (with a chance of 95%) have such a count. The coefficients allow for this if counts "
+            "follow Poisson distributions; if they vary more, slopes are smaller by about the clipped share."
         )
     rows = f"Between {low} and {high}" if record.counted else f"At most {high}"
     sentence = (
@@ -254,9 +254,9 @@ def crossing(record: CoefficientRecord, column: PublicColumn | None) -> float:
 def _line(record: CoefficientRecord, fitted: FitRecord) -> Coefficient:
     spread, deviations = reach(record), quantile(fitted.confidence)
     ends = [end for end in (record.low, record.high) if end is not None]
-    estimate, *end_texts = alike([record.estimate, *ends], spread)
+    estimate, *end_texts = map(thousands, alike([record.estimate, *ends], spread))
     sampling, privacy = (
-        alike([deviations * math.sqrt(variance)], spread)[0]
+        thousands(alike([deviations * math.sqrt(variance)], spread)[0])
         for variance in (record.sampling_variance, record.privacy_variance)
     )
     ratio, ratio_interval = _ratios(record) if fitted.family in RATIOS and record.column is not None else ("", "")
@@ -298,7 +298,7 @@ def _bare_line(release: Release, record: CoefficientRecord, fitted: FitRecord) -
     else:
         constant = words(release, fitted) if fitted.family in LOCATIONS else CONSTANT
         spread = FINENESS * _unit(release, fitted) / crossing(record, request_facts.declared(release, record.column))
-        name, texts = label(record, constant), alike(values, spread)
+        name, texts = label(record, constant), list(map(thousands, alike(values, spread)))
     ratio = ""
     if fitted.family in RATIOS and record.column is not None:
         value = _exponential(record.estimate)
@@ -355,7 +355,7 @@ def _decimals(spread: float) -> int:
 def _ratio(value: float, decimals: int) -> str:
     if value >= 1e6:
         return "over a million"
-    return "under 0.000001" if value < 1e-6 else f"{value:.{decimals}f}"
+    return "under 0.000001" if value < 1e-6 else f"{value:,.{decimals}f}"
 
 
 def _references(record: FitRecord, release: Release) -> list[tuple[str, str]]:

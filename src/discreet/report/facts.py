@@ -18,7 +18,7 @@ from discreet.report.promise import Promise, promise
 from discreet.report.sizes import Size, choice_gap, is_choice_proven, sizes
 from discreet.report.table import coefficient_table
 from discreet.report.vocabulary import BY_FISSION, BY_HALF, MEANINGS, METHODS, PUBLISHED, WORKINGS
-from discreet.report.words import at_least, at_most, count, listed, number, series, setting
+from discreet.report.words import at_least, at_most, count, listed, number, series, setting, thousands
 
 Audience = Literal["board", "analyst", "participant"]
 
@@ -276,8 +276,8 @@ def _sums(release: Release) -> Sums | None:
     return Sums(
         n_columns=count(k),
         n_numbers=count(k * (k + 1) // 2 + k + 1),
-        n_rows=number(float(record.n_rows)),
-        n_rows_sd=number(math.sqrt(record.n_rows_variance), 3) if record.n_rows_variance > 0 else None,
+        n_rows=thousands(number(float(record.n_rows))),
+        n_rows_sd=thousands(number(math.sqrt(record.n_rows_variance), 3)) if record.n_rows_variance > 0 else None,
         noise=tuple((name, number(math.sqrt(variance) / unit, 2)) for name, variance in largest.items()),
     )
 
@@ -291,7 +291,7 @@ def _values(column: PublicColumn) -> str:
         shown = ", ".join(column.levels[:8])
         return f"{shown} and {len(column.levels) - 8} more" if len(column.levels) > 8 else shown
     if column.lower is not None and column.upper is not None:
-        return f"{number(column.lower)} to {number(column.upper)}"
+        return f"{thousands(number(column.lower))} to {thousands(number(column.upper))}"
     return "never used in a model" if column.role == "unit_id" else "not declared"
 
 
@@ -302,9 +302,9 @@ def _budget(ledger: LedgerRecord) -> Budget:
         head=ledger.head,
         currency=account.currency,
         worth=account.worth,
-        spent=at_most(account.spent),
-        cap=at_least(account.cap),
-        left=at_least(account.left),
+        spent=thousands(at_most(account.spent)),
+        cap=thousands(at_least(account.cap)),
+        left=thousands(at_least(account.left)),
     )
 
 

@@ -7,7 +7,7 @@ from typing import Literal
 
 from discreet.release import CandidateRecord, HybridRecord, PointsRecord, Release, TwinRecord
 from discreet.report import request_facts
-from discreet.report.words import count, number, percent
+from discreet.report.words import count, number, percent, thousands
 
 ALONE = "public records alone"
 """Name of the estimate that costs nothing, among candidates and twins."""
@@ -184,7 +184,7 @@ def _points(record: PointsRecord) -> Points:
         n_kept=count(n),
         n_weighted=count(n - n_zero),
         n_zero=count(n_zero) if n_zero else None,
-        total=number(round(total, 1)),
+        total=thousands(number(round(total, 1))),
         effective=count(round(effective(weights))),
         half=percent(half_at(weights) / n) if n else "",
         heaviest=percent(max(weights) / total) if total > 0 else "",

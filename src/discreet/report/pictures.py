@@ -26,7 +26,7 @@ from discreet.report.drawing import (
 )
 from discreet.report.promise import promised
 from discreet.report.widths import cut
-from discreet.report.words import at_least, at_most, number, percent_at_most, visible
+from discreet.report.words import at_least, at_most, number, percent_at_most, thousands, visible
 
 
 def draw(release: Release) -> dict[str, str]:
@@ -92,7 +92,7 @@ def swap(noise: NoiseRecord, target: str) -> str:
     drawing.line([(gap, 0), (gap, SELDOM)], ACCENT, 1.5, DOTTED)
     drawing.dot(gap, SELDOM, ACCENT)
     drawing.text(gap, SELDOM, f"1 in 20 at {number(gap, 3)} scales", ACCENT, 8, -6)
-    far = f"{number(gap * noise.scale, 3)}, {number(gap, 3)} noise scales"
+    far = f"{thousands(number(gap * noise.scale, 3))}, {number(gap, 3)} noise scales"
     return svg(drawing, f"Curve of the chance of a swap: one half at distance 0, one in twenty at {far}.")
 
 
@@ -105,12 +105,12 @@ def budget(ledger: LedgerRecord, epsilon: float) -> str:
     spent, cap = account.spent, account.cap
     mine = epsilon if account.currency == "epsilon" else ledger.rho or 0.0
     parts = [
-        (f"earlier releases: {at_most(max(0.0, spent - mine))}", spent - mine, PALE),
-        (f"this release: {at_most(mine)}", min(mine, spent), ACCENT),
-        (f"left: {at_least(account.left)}", cap - spent, REST),
+        (f"earlier releases: {thousands(at_most(max(0.0, spent - mine)))}", spent - mine, PALE),
+        (f"this release: {thousands(at_most(mine))}", min(mine, spent), ACCENT),
+        (f"left: {thousands(at_least(account.left))}", cap - spent, REST),
     ]
     shown = [part for part in parts if part[1] > 1e-9 * cap]
-    description = f"{account.currency} {at_most(spent)} of {at_least(cap)} spent; " + ", ".join(
+    description = f"{account.currency} {thousands(at_most(spent))} of {thousands(at_least(cap))} spent; " + ", ".join(
         name for name, _, _ in shown
     )
     drawing = panel(WIDTH, 34, (0, cap), (0, 1))

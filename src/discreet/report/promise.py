@@ -11,7 +11,7 @@ from discreet.release import GuaranteeRecord, LedgerRecord, Release
 from discreet.report.chances import worst_posterior
 from discreet.report.price import price
 from discreet.report.vocabulary import PEOPLE
-from discreet.report.words import at_most, decimal, number, one_in, percent_at_most
+from discreet.report.words import at_most, decimal, number, one_in, percent_at_most, thousands
 
 PRIORS = (0.01, 0.1, 0.5)
 """Beliefs before the release for which the worst belief after it is told."""
@@ -73,13 +73,13 @@ def promise(release: Release) -> Promise | None:
     Guarantee(exact(record.epsilon, "epsilon"), exact(record.delta, "delta"), record.neighboring)
     cost, ledger = price(release.event), release.provenance.ledger
     return Promise(
-        epsilon=at_most(record.epsilon),
+        epsilon=thousands(at_most(record.epsilon)),
         delta=decimal(at_most(record.delta)),
         one_in=one_in(record.delta),
         rho=at_most(cost.rho, 4) if cost.rho > 0 else None,
         failure=at_most(cost.delta) if cost.delta > 0 else None,
         is_all_gaussian=cost.rho > 0 and cost.epsilon == 0 and cost.delta == 0,
-        factor=at_most(math.exp(min(record.epsilon, 700.0)), 3),
+        factor=thousands(at_most(math.exp(min(record.epsilon, 700.0)), 3)),
         is_pure=record.delta == 0,
         is_weak=worst_posterior(record.epsilon, 0.01) > 0.5,
         replaces=record.neighboring is NeighboringRelation.REPLACE_ONE,
@@ -111,4 +111,5 @@ def _odds(record: GuaranteeRecord, ledger: LedgerRecord | None) -> Iterator[Odds
 
 
 def _line(kind: OddsKind, epsilon: float) -> Odds:
-    return Odds(kind, at_most(epsilon), tuple(percent_at_most(worst_posterior(epsilon, prior)) for prior in PRIORS))
+    after = tuple(percent_at_most(worst_posterior(epsilon, prior)) for prior in PRIORS)
+    return Odds(kind, thousands(at_most(epsilon)), after)

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from discreet.release import PublicColumn, Release
 from discreet.report.vocabulary import CHOSEN_AMONG, REGRESSIONS
-from discreet.report.words import count, shortened
+from discreet.report.words import count, shortened, titled
 
 Kind = Literal["selection", "fit", "both", "moments"]
 
@@ -189,8 +189,7 @@ def described(release: Release, name: str) -> str:
 def called(release: Release, name: str) -> str:
     """Return how a title calls a column: by what it is, where that was declared, else by its name."""
     column = declared(release, name)
-    description = "" if column is None else (column.description or "").strip().removesuffix(".")
-    return shortened(description or name, 60 if description else 40)
+    return titled(name, None if column is None else column.description)
 
 
 def has_descriptions(release: Release, columns: Iterable[str]) -> bool:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from discreet.release import Release, SizeRecord
 from discreet.report import request_facts
 from discreet.report.estimates import MOST_DRAWN
-from discreet.report.words import number
+from discreet.report.words import number, thousands
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ def sizes(release: Release) -> tuple[Size, ...]:
             size=str(record.size),
             columns=record.columns,
             change=change(records[at - 1] if at else None, record),
-            criterion=number(record.criterion, 5),
+            criterion=thousands(number(record.criterion, 5)),
             r_squared=f"{record.r_squared:.3f}",
             interval=f"{record.r_squared_low:.3f} to {record.r_squared_high:.3f}",
             is_chosen=is_chosen(record, release),

@@ -211,15 +211,15 @@ def setting(value: Any) -> str:
 
     Examples
     --------
-    >>> setting(None), setting(2.0), setting(["a", "b"])
-    ('none', '2', '["a", "b"]')
+    >>> setting(None), setting(20000.0), setting(["a", "b"])
+    ('none', '20,000', '["a", "b"]')
     """
     if value is None or value == [] or value == {}:
         return "none"
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, int | float):
-        return number(value)
+        return thousands(number(value))
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
 
 
@@ -247,6 +247,18 @@ def shortened(text: str, limit: int) -> str:
     'a...'
     """
     return text if len(text) <= limit else text[: limit - 3] + "..."
+
+
+def titled(name: str, description: str | None) -> str:
+    """Return how a title calls a column: by what it is, where that is declared, else by its name.
+
+    Examples
+    --------
+    >>> titled("mdvis", "Visits to a doctor."), titled("mdvis", None)
+    ('Visits to a doctor', 'mdvis')
+    """
+    text = (description or "").strip().removesuffix(".")
+    return shortened(text or name, 60 if text else 40)
 
 
 def listed(names: Sequence[str]) -> str:

@@ -15,7 +15,7 @@ from discreet.report.explorer import Explorer, explored
 from discreet.report.price import price
 from discreet.report.studies import Heading, StudyTable, study_page, tabulated
 from discreet.report.study import Column, Findings, Picture, Row, Study
-from discreet.report.words import number
+from discreet.report.words import number, titled
 from discreet.workflow.expectation import Choice, Expectation, Question
 
 if TYPE_CHECKING:
@@ -68,9 +68,10 @@ def expectation_page(
     }
     if question.goal is None:
         drawn["odds-odds"] = pictures.odds(at)
+    column = question.metadata.columns.get(question.target)
     heading = Heading(
         "a plan, before anything is spent",
-        f"What to expect of a selection for {expectation.supposed['target']}",
+        f"What to expect of a selection for {titled(question.target, column.description if column else None)}",
         (
             *supposed,
             "Simulated from public facts alone: no private data were opened and nothing was spent. Bands and bars show "
@@ -103,10 +104,7 @@ def _supposed_words(expectation: Expectation) -> dict[str, str]:
 
 
 def accuracy_picture(expectation: Expectation) -> str:
-    """Return the chance of exactly the right columns against epsilon, as a file of its own.
-
-    A whole SVG document on white paper, from public facts alone.
-    """
+    """Return the chance of exactly the right columns against epsilon, as an SVG document, from public facts alone."""
     study = next(filter(None, _accuracy(expectation)), None)
     if study is None:
         raise InvalidParameterError("A curve must have several epsilons, but one was given. Give more.")

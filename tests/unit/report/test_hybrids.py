@@ -132,7 +132,7 @@ def test_neither_points_nor_many_candidates_are_listed(samples, name, format, au
     assert report.count("\n") < (700 if format == "html" else 220)
     assert len(report) < (120_000 if format == "html" else 20_000)
     if name == "published":
-        assert "10, 60, 110 ... 2960 (60 of them)" in said(samples[name], format, "analyst")
+        assert "10, 60, 110 ... 2,960 (60 of them)" in said(samples[name], format, "analyst")
         text = said(samples[name], format, "analyst")
         assert "36 further estimates are not listed" in text
         assert "1510 points (chosen)" in text

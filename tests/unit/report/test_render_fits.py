@@ -42,7 +42,7 @@ TOLD = [
     ("run in parts", ["one chose the columns, the other gave", "each interval holds as if", "equal variance"]),
     ("moments", ["R squared", "+ female", "(selected)", "28 noisy sums of products", "without a further charge"]),
     ("moments alone", ["Noisy moments of mdvis and 5 candidate columns", "answered without the rows?"]),
-    ("moments of many", ["a noisy number of rows, 20190 with standard deviation 3", "a_rather_long_column_name_24"]),
+    ("moments of many", ["a noisy number of rows, 20,190 with standard deviation 3", "a_rather_long_column_name_24"]),
     ("moments of none", ["No column was selected for mdvis", "no column"]),
     ("derived fit", ["Computed for free from release 0a0a0a0a0a0a0a0a", "Nothing was charged", "named in advance"]),
     ("derived choice", ["Computed for free", "1 of 5 candidate columns was selected for mdvis: lncoins"]),
@@ -219,3 +219,33 @@ def test_every_picture_of_a_fit_can_be_read_aloud(samples):
     tags = [tag for tag, _ in page.elements]
     assert tags.count("figcaption") == tags.count("figure") == tags.count("svg") == 5
     assert all(given["aria-label"] for tag, given in page.elements if tag == "svg")
+
+
+@pytest.mark.parametrize("audience", AUDIENCES)
+@pytest.mark.parametrize("format", WORDS)
+def test_thousands_stand_apart(samples, format, audience):
+    """In bounds, budgets, parameters and noise; only dates, digests and names are written otherwise."""
+    release = samples["with ledger"]
+    public = tuple(
+        column.model_copy(update={"upper": 123456.0}) if column.upper is not None else column
+        for column in release.public
+    )
+    ledger = release.provenance.ledger.model_copy(update={"epsilon_cap": 20000.0})
+    noise = release.noise.model_copy(update={"scale": 54321.0, "sensitivity": 54321.0})
+    request = {**release.request, "parameters": {"epsilon": 1.0, "y_bound": 20190.0}}
+    text = said(
+        release.model_copy(
+            update={
+                "public": public,
+                "noise": noise,
+                "request": request,
+                "provenance": release.provenance.model_copy(update={"ledger": ledger}),
+            }
+        ),
+        format,
+        audience,
+    )
+    for part in ("123,456", "20,000", "54,321"):
+        assert part in text
+    assert "20,190" in text or audience == "board"
+    assert re.findall(r"(?<![\w.,-])\d{4,}(?![\w-])", text) == []

@@ -118,6 +118,23 @@ def test_a_cap_is_set_after_it_was_explained(office):
     assert 'value="-1"' in cora.send("/datasets/toy/cap", page, 422, epsilon="-1")
 
 
+def test_titles_call_a_target_by_what_it_is(office):
+    """On a request's page and in the inbox, as text; a data set's page has a column of meanings where one is told."""
+    cora, ann = Browser(office, "cora"), Browser(office, "ann")
+    page = cora.get("/register")
+    columns = METADATA["columns"] | {"y": METADATA["columns"]["y"] | {"description": "Visits & <b>calls</b>."}}
+    text = json.dumps(METADATA | {"dataset": "told", "columns": columns})
+    cora.send("/register", page, metadata=text, data_root="tables", data_path="wide.parquet")
+    cora.send("/datasets/told/cap", page, epsilon="2", delta="0", confirmed="yes")
+    cora.send("/datasets/told/allotments", page, project="alpha", epsilon="1", delta="0")
+    title = "Constrained least squares of Visits &amp; &lt;b&gt;calls&lt;/b&gt;<"
+    made = ann.send("/requests", ann.get("/plan?dataset=told&target=y"), **plan_of(dataset="told"))
+    assert f"<h1>{title}" in made
+    assert title in cora.get("/inbox")
+    assert "Meaning</th>" in cora.get("/datasets/told")
+    assert "Meaning</th>" not in cora.get("/datasets/toy")
+
+
 @pytest.mark.slow
 def test_rho_is_told_where_rho_adds_up(office):
     """A data set under concentrated accounting shows its rho, and what the cap stands for."""

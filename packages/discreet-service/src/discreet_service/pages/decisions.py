@@ -10,7 +10,7 @@ from discreet_service.access.roles import Role
 from discreet_service.pages.budgets import remaining_budget
 from discreet_service.pages.forms import validated
 from discreet_service.pages.home import MOST_WAITING
-from discreet_service.pages.requests import request_facts
+from discreet_service.pages.requests import request_facts, titled_target
 from discreet_service.pages.visit import Visit, redirect, signed_in
 from discreet_service.schemas import DecisionIn
 from discreet_service.use_cases import decisions, requests
@@ -25,7 +25,12 @@ def show_inbox(visit: Curator) -> Response:
     """Show the requests that wait, the oldest first, with what is left for each."""
     rows = requests.list_visible(visit.context, visit.who, state="waiting", limit=MOST_WAITING, oldest_first=True)
     waiting = [
-        {"request": request, "remaining": remaining_budget(visit, request.dataset, request.project)} for request in rows
+        {
+            "request": request,
+            "target": titled_target(visit, request.dataset, request.content["target"]),
+            "remaining": remaining_budget(visit, request.dataset, request.project),
+        }
+        for request in rows
     ]
     return visit.page("inbox", waiting=waiting)
 

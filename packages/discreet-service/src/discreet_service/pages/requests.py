@@ -6,6 +6,7 @@ from fastapi import APIRouter, Query, Response
 
 from discreet.errors import DiscreetError, InvalidParameterError, NotFoundError
 from discreet.release import canonical_sha256
+from discreet.report.words import titled
 from discreet_service.access.roles import READERS, Role
 from discreet_service.api.paging import Cursor, parse_cursor, split_page
 from discreet_service.call_limits import simulations
@@ -123,6 +124,7 @@ def request_facts(visit: Visit, id_: str, *, tells_outlook: bool = False) -> dic
     is_curator = visit.who.role is Role.CURATOR
     return {
         "request": request,
+        "target": titled_target(visit, request.dataset, request.content["target"]),
         "text": plan_form.json_text(request.content),
         "is_open": request.state in OPEN,
         "is_own": request.by == visit.who.name,
@@ -135,6 +137,15 @@ def request_facts(visit: Visit, id_: str, *, tells_outlook: bool = False) -> dic
         "slot_s": _slot_s(visit, request.dataset),
         "form": visit.form,
     }
+
+
+def titled_target(visit: Visit, dataset: str, target: str) -> str:
+    """Return what a title calls the target of a request: by its description, where that is declared and open."""
+    try:
+        columns = permissions.open_dataset(visit.context, visit.who, dataset).metadata.get("columns", {})
+    except NotFoundError:  # no longer open to its analyst
+        return titled(target, None)
+    return titled(target, columns.get(target, {}).get("description"))
 
 
 def _outlook(visit: Visit, request: Request) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """From a template and facts to a page. Whatever is put into a page is escaped; there is no way around it."""
 
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -33,6 +34,11 @@ def visible_text(value: Any) -> Any:
     return "\n".join(visible(line) for line in value.split("\n"))
 
 
+def _apart(write: Callable[..., str]) -> Callable[..., str]:
+    """Return a filter that writes a number with its thousands apart."""
+    return lambda *values: thousands(write(*values))
+
+
 @cache
 def _environment() -> Environment:
     environment = Environment(
@@ -44,9 +50,9 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters |= {
-        "number": number,
-        "at_most": at_most,
-        "at_least": at_least,
+        "number": _apart(number),
+        "at_most": _apart(at_most),
+        "at_least": _apart(at_least),
         "decimal": decimal,
         "listed": listed,
         "setting": setting,
