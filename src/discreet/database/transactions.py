@@ -127,7 +127,7 @@ class Database:
         options: dict[str, Any] = {"discreet_write": write}
         if not (write or self._is_sqlite):
             # SQLite does so by itself.
-            options["isolation_level"] = "REPEATABLE READ"
+            options |= {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
         while True:
             try:
                 connection = self._engine.connect()
@@ -171,6 +171,7 @@ def _prepare_sqlite(engine: Engine) -> None:
     @event.listens_for(engine, "begin")
     def _begin(connection: Connection) -> None:
         writes = connection.get_execution_options().get("discreet_write")
+        connection.exec_driver_sql(f"PRAGMA query_only={'OFF' if writes else 'ON'}")
         connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
 

@@ -5,13 +5,13 @@ import threading
 from typing import Annotated
 
 import pytest
-from fastapi import APIRouter
+from fastapi import APIRouter, Depends
 from fastapi.routing import APIRoute
 from sqlalchemy import event
 from tests.office import open_office, settings_of
 
-from discreet.errors import ForbiddenError
-from discreet_service.access.guard import GuardedRoute, allow, check_guarded
+from discreet.errors import DiscreetError, ForbiddenError
+from discreet_service.access.guard import Guard, GuardedRoute, allow, check_guarded, unguarded
 from discreet_service.access.roles import Principal, Role
 from discreet_service.app import create_app
 from discreet_service.use_cases import datasets, people
@@ -77,6 +77,8 @@ def test_nothing_is_written_there(office):
             context.ledger.grant("toy", 9)
         with pytest.raises(RuntimeError, match="reading transaction"):
             people.revoke_key(context, ANN, office.keys["ann"].split("_")[1])
+    with pytest.raises(DiscreetError), office.context.reading() as context, context.database.read() as connection:
+        connection.exec_driver_sql("UPDATE users SET role = 'admin' WHERE name = 'ann'")
     assert office.context.ledger.account("toy") == before
     assert office.call("ann", "GET", "/me").is_success
 
@@ -96,6 +98,14 @@ def test_who_may_not_call_does_not_learn_what_is_wrong_with_a_call(office):
     assert office.call("otto", "GET", "/audit?limit=0").status_code == 401
     assert office.call("ann", "PUT", "/datasets/toy/budget", json={"epsilon": -1}).status_code == 403
     assert office.call("cora", "PUT", "/datasets/toy/budget", json={"epsilon": -1}).status_code == 422
+    as_json = {"Content-Type": "application/json"}
+    for body in ("{", "[" * 50_000):
+        assert office.client.put("/v1/datasets/toy/budget", content=body, headers=as_json).status_code == 401
+        assert office.call("ann", "PUT", "/datasets/toy/budget", content=body, headers=as_json).status_code == 403
+        assert office.call("cora", "PUT", "/datasets/toy/budget", content=body, headers=as_json).status_code in (
+            400,
+            422,
+        )
 
 
 def test_each_call_is_logged_once(office, capsys):
@@ -129,5 +139,53 @@ def test_a_guard_on_another_route_is_not_served(tmp_path):
         return f"all of it, {who}"
 
     app.get("/v1/half")(half)
+    with pytest.raises(ForbiddenError, match="/v1/half"):
+        check_guarded(app)
+
+
+Admin = Annotated[Principal, allow(Role.ADMIN)]
+
+
+class Other(Guard):
+    """A guard by key of another name."""
+
+
+def nested(who: Admin) -> str:
+    """What asks for an administrator below the route."""
+    return f"asked by {who}"
+
+
+def two(who: Annotated[Principal, allow(*Role)], other: Admin) -> str:
+    """A route for all that asks for an administrator besides."""
+    return f"{who}, {other}"
+
+
+def below(who: Annotated[Principal, allow(*Role)], asked: Annotated[str, Depends(nested)]) -> str:
+    """A route for all whose dependency is for an administrator."""
+    return f"{who}, {asked}"
+
+
+def streamed(who: Admin):
+    """A route that answers piece by piece, and so before anybody is admitted."""
+    yield f"all of it, {who}"
+
+
+@pytest.mark.parametrize(
+    ("route", "options"),
+    [
+        (two, {}),
+        (below, {}),
+        (streamed, {}),
+        (lambda: "all of it", {"dependencies": [Depends(Other([Role.ADMIN]))]}),
+        (unguarded(lambda: "all of it"), {"dependencies": [Depends(nested)]}),
+    ],
+    ids=["two guards", "a guard below", "a generator", "another guard", "a guard below what is for everybody"],
+)
+def test_a_guard_that_is_not_asked_is_not_served(tmp_path, route, options):
+    """Control: one guard, asked by the route itself, admits; others would be handed on as they came."""
+    app = create_app(settings_of(tmp_path))
+    router = APIRouter(route_class=GuardedRoute)
+    router.get("/v1/half", response_model=None, **options)(route)
+    app.include_router(router)
     with pytest.raises(ForbiddenError, match="/v1/half"):
         check_guarded(app)

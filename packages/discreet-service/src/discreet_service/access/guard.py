@@ -3,15 +3,17 @@
 import inspect
 from collections.abc import Callable, Coroutine, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial, wraps
 from typing import Annotated, Any
 
 from anyio import to_thread
 from fastapi import Depends, FastAPI, Request, Response
+from fastapi.dependencies.models import Dependant
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute, RouteContext, iter_route_contexts
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
+from starlette.exceptions import HTTPException
 
 from discreet.errors import ForbiddenError, NotSignedInError
 from discreet_service.access import authentication
@@ -29,8 +31,8 @@ _bearer = HTTPBearer(auto_error=False, description="A key, as the page Keys make
 class Caller:
     """Who calls, before anything is known of them: a guarded route admits them first of all."""
 
-    request: Request
-    key: str
+    request: Request = field(repr=False)
+    key: str = field(repr=False)
     roles: frozenset[Role]
 
     def admit(self, context: Context) -> Principal:
@@ -61,7 +63,8 @@ class Guard:
 class GuardedRoute(APIRoute):
     """A route that admits its caller and answers in one thread, and to GET in one reading transaction.
 
-    A route with threads of its own answers there, and in transactions of its own.
+    A route with threads of its own answers there, and in transactions of its own. What else a route depends on is
+    resolved before its caller is admitted, so it opens nothing.
     """
 
     def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
@@ -69,14 +72,14 @@ class GuardedRoute(APIRoute):
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         """Return FastAPI's handler, for those who may call: others do not learn what is wrong with a call."""
-        handle = super().get_route_handler()
+        handle, guards = super().get_route_handler(), guards_within(self.dependant)
 
         async def handle_admitted(request: Request) -> Response:
             try:
                 return await handle(request)
-            except RequestValidationError:
-                caller = getattr(request.state, "caller", None)
-                if caller is not None:
+            except (RequestValidationError, HTTPException):  # a body is read before the guard is asked
+                for guard in () if hasattr(request.state, "actor") else guards:
+                    caller = getattr(request.state, "caller", None) or await guard(request, await _bearer(request))
                     await to_thread.run_sync(caller.admit, context_of(request))
                 raise
 
@@ -162,11 +165,26 @@ def check_guarded(app: FastAPI) -> None:
 
 
 def _is_guarded(route: RouteContext) -> bool:
-    if guard_of(route) is None:
-        return bool(getattr(route.endpoint, EVERYBODY, False))
-    guards = [dependency for dependency in route.dependant.dependencies if type(dependency.call) is Guard]
-    # A caller is admitted where the route asks for the principal by name: a guard alone would admit everybody.
-    return all(dependency.name and isinstance(route.original_route, GuardedRoute) for dependency in guards)
+    guards = guards_within(route.dependant)
+    if not guards or route.endpoint is None:
+        return guard_of(route) is not None or bool(getattr(route.endpoint, EVERYBODY, False))
+    # A caller is admitted where the route itself asks for one principal by name: a guard alone would admit everybody.
+    own = [dependency for dependency in route.dependant.dependencies if dependency.call is guards[0]]
+    endpoint = inspect.unwrap(route.endpoint)
+    yields = inspect.isgeneratorfunction(endpoint) or inspect.isasyncgenfunction(endpoint)
+    is_asked = len(guards) == 1 and bool(own) and bool(own[0].name)
+    return is_asked and not yields and isinstance(route.original_route, GuardedRoute)
+
+
+def guards_within(dependant: Dependant) -> list[Guard]:
+    """Return the guards by key among what a route depends on, at any depth."""
+    found = list[Guard]()
+    for dependency in dependant.dependencies:
+        call = dependency.call
+        if isinstance(call, Guard) and type(call).__call__ is Guard.__call__:
+            found.append(call)
+        found += guards_within(dependency)
+    return found
 
 
 def context_of(request: Request) -> Context:
