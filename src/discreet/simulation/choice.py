@@ -10,6 +10,7 @@ import numpy as np
 from discreet.data.design import Design
 from discreet.data.metadata import Metadata
 from discreet.errors import InvalidParameterError
+from discreet.methods.answers.rows import listed
 from discreet.methods.base.method import Progress
 from discreet.parameters.public_moments import PublicMoments
 from discreet.parameters.shared import EPSILON
@@ -31,7 +32,7 @@ MOST_ROWS = 5_000
 
 EASY, MOST_HALVINGS = 0.95, 3
 """Where the best selection is exactly right so often, many are; effects are halved, at most so many times, to tell
-them apart.
+them apart. What a selection did with larger effects counts as much: one that fails there has a fault of another kind.
 """
 
 EXACT_WEIGHT = 0.1
@@ -92,14 +93,12 @@ def best_selection(
     drawn_epsilon = min(epsilon * (rows or drawn_rows) / drawn_rows, EPSILON.high)
     share = min(1.0, (FEW / len(names)) ** 2)
     counts = [math.ceil(share * n_all / len(scenarios)) for n_all, _ in ROUNDS]
-    is_open = _is_open(stated)
-    for halvings in range(MOST_HALVINGS + 1):
-        race = _Race(scenarios, drawn_epsilon, progress)
+    race = _Race(scenarios, drawn_epsilon, progress)
+    race.add(compared, counts[0], 0, explains=False)
+    while _is_open(stated) and race.halvings < MOST_HALVINGS and race.highest_right >= EASY:
+        race = race.halved()
         race.add(compared, counts[0], 0, explains=False)
-        ranked = race.best(compared)
-        if not is_open or halvings == MOST_HALVINGS or race.means(ranked[0].name)[1] < EASY:
-            break
-        scenarios = [scenario.multiplied(0.5) for scenario in scenarios]
+    ranked = race.best(compared)
     compared = ranked[: ROUNDS[0][1]]
     for seed, (_, n_left) in enumerate(ROUNDS[1:], 1):
         race.add(compared, counts[seed], seed, explains=n_left == 1)
@@ -116,7 +115,7 @@ def best_selection(
         overlap,
         race.explained(best.name),
         race.n_rivals,
-        stated.record(scenarios),
+        stated.record(race.scenarios),
         race.reason(best),
     )
 
@@ -144,8 +143,14 @@ def _is_open(stated: Supposition) -> bool:
 class _Race:
     """Selections on the same tables and the same draws, more and more of them for fewer and fewer selections."""
 
-    def __init__(self, scenarios: Sequence[Scenario], epsilon: float, progress: Progress | None) -> None:
-        self._scenarios, self._epsilon, self._progress = scenarios, epsilon, progress
+    def __init__(
+        self,
+        scenarios: Sequence[Scenario],
+        epsilon: float,
+        progress: Progress | None,
+        easier: "_Race | None" = None,
+    ) -> None:
+        self.scenarios, self._epsilon, self._progress, self._easier = scenarios, epsilon, progress, easier
         self._sums: dict[str, Floats] = {}
         self._tables: dict[str, int] = {}
         self._explained: dict[str, list[float]] = {}
@@ -160,14 +165,14 @@ class _Race:
         """Run them on further tables of each scenario."""
         self._explained.clear()
         # Draws of their own for each scenario: with the same ones means over scenarios would rest on few draws.
-        for place, scenario in enumerate(self._scenarios):
+        for place, scenario in enumerate(self.scenarios):
             for mean in expected(
                 scenario,
                 compared,
                 [self._epsilon],
                 n_tables=n_tables,
                 n_draws=1,
-                seed=seed * len(self._scenarios) + place,
+                seed=seed * len(self.scenarios) + place,
                 explains=explains,
                 requests=self._requests,
                 progress=self._progress,
@@ -176,6 +181,20 @@ class _Race:
                 self._sums[mean.rival] = self._sums.get(mean.rival, np.zeros(2)) + n_tables * means
                 self._tables[mean.rival] = self._tables.get(mean.rival, 0) + n_tables
                 self._explained.setdefault(mean.rival, []).append(mean.explained)
+
+    def halved(self) -> "_Race":
+        """Return a race with half of the effects, which this one counts in."""
+        return _Race([scenario.multiplied(0.5) for scenario in self.scenarios], self._epsilon, self._progress, self)
+
+    @property
+    def halvings(self) -> int:
+        """How often effects were halved."""
+        return 0 if self._easier is None else self._easier.halvings + 1
+
+    @property
+    def highest_right(self) -> float:
+        """How often the selection is exactly right that is so most often."""
+        return max(self.means(name)[1] for name in self._sums)
 
     def means(self, name: str) -> tuple[float, float]:
         """Overlap and right of a selection, over all its tables."""
@@ -193,23 +212,29 @@ class _Race:
         return sorted(possible, key=lambda rival: -self._worth(rival.name))
 
     def _worth(self, name: str) -> float:
-        overlap, right = self.means(name)
-        return overlap + EXACT_WEIGHT * right
+        """With all sizes of effects that were tried, each as likely."""
+        return float(np.mean([overlap + EXACT_WEIGHT * right for overlap, right in self._at_each_size(name)]))
+
+    def _at_each_size(self, name: str) -> list[tuple[float, float]]:
+        """Overlap and right, the largest effects first."""
+        easier = [] if self._easier is None else self._easier._at_each_size(name)
+        return [*easier, self.means(name)] if name in self._sums else easier
 
     def reason(self, best: Rival) -> str:
         """Say why a selection was chosen, in a sentence without its end."""
-        overlap, right = self.means(best.name)
         others = self.best([Rival(name, "", {}) for name in self._sums if name != best.name])
-        times = self._scenarios[0].times
-        weaker = f", with effects of {times:g} times the usual size," if times < 1.0 else ""
+        sizes = listed([f"{0.5**halvings:g}" for halvings in range(self.halvings + 1)])
+        weaker = f", with effects of {sizes} times the usual size," if self.halvings else ""
+        overlap, right = (
+            listed([f"{mean:.0%}" for mean in means]) for means in zip(*self._at_each_size(best.name), strict=True)
+        )
         sentence = (
-            f"on tables drawn from public facts{weaker} its columns overlapped with the right ones by {overlap:.0%} "
-            f"and were exactly right in {right:.0%}"
+            f"on tables drawn from public facts{weaker} its columns overlapped with the right ones by {overlap} "
+            f"and were exactly right in {right}"
         )
         if others:
-            sentence += (
-                f", the best of {self.n_rivals}; next was {others[0].name}, with {self.means(others[0].name)[0]:.0%}"
-            )
+            overlap = listed([f"{mean:.0%}" for mean, _ in self._at_each_size(others[0].name)])
+            sentence += f", the best of {self.n_rivals}; next was {others[0].name}, with {overlap}"
         if "public_moments" in best.parameters:
             sentence += (
                 "; the columns' own products are those of the public table and cost nothing: it is supposed that "

@@ -117,3 +117,27 @@ def test_the_choice_knows_masked_effects_where_they_are_supposed():
     ]
     assert right[0] > 0.7
     assert right[1] < 0.3
+
+
+def race(easier=None, **overlaps):
+    """A race after one table, of selections with these overlaps."""
+    found = choice._Race([], 1.0, None, easier)
+    found._sums = {name: np.array([overlap, 0.0]) for name, overlap in overlaps.items()}
+    found._tables = dict.fromkeys(overlaps, 1)
+    return found
+
+
+def test_what_fails_with_large_effects_is_not_chosen_for_small_ones():
+    """Each size of effects counts alike. Control: by the smallest alone the other one would be chosen."""
+    both = [Rival("strong", "moments", {}), Rival("weak", "moments", {})]
+    usual = race(strong=1.0, weak=0.8)
+    assert race(usual, strong=0.85, weak=0.9).best(both)[0].name == "strong"
+    assert race(strong=0.85, weak=0.9).best(both)[0].name == "weak"
+
+
+def test_where_all_is_easy_the_reason_names_the_sizes_of_effects(monkeypatch):
+    """With the overlap of each, the largest first."""
+    monkeypatch.setattr(choice, "ROUNDS", ((15, 4), (15, 1)))
+    reason = best_selection(metadata("add_or_remove_one", None, columns=3), "y", None, 90.0, 0.0, 5000).reason
+    assert ", with effects of 1, 0.5" in reason
+    assert reason.count("100%") >= 2
