@@ -250,15 +250,15 @@ SERVICE = (
     Defence(
         "expiry of keys",
         "discreet_service/store/keys.py",
-        "keys.c.revoked.is_(None), keys.c.expires > now(), ~users.c.disabled",
+        """keys.c.revoked.is_(None), keys.c.expires > bindparam("now"), ~users.c.disabled""",
         "keys.c.revoked.is_(None), ~users.c.disabled",
         ("acceptance/test_service_access.py::test_no_valid_key_no_answer[expired-GET /datasets]",),
     ),
     Defence(
         "idempotency key of one account",
         "discreet_service/store/requests.py",
-        "query = _all().where(requests.c.by == by, requests.c.idempotency == idempotency)",
-        "query = _all().where(requests.c.idempotency == idempotency)",
+        "query = _ALL.where(requests.c.by == by, requests.c.idempotency == idempotency)",
+        "query = _ALL.where(requests.c.idempotency == idempotency)",
         ("acceptance/test_service_requests.py::test_one_key_makes_one_request[sqlite]",),
     ),
     Defence(
@@ -298,7 +298,7 @@ SERVICE = (
     ),
     Defence(
         "no text of an error in the log",
-        "discreet_service/app.py",
+        "discreet_service/middleware.py",
         'log("error", kind=type(error).__name__)',
         'log("error", kind=str(error))',
         ("acceptance/test_service_canary.py::test_an_error_of_the_server_leaves_its_kind_alone",),

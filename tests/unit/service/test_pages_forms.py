@@ -47,5 +47,5 @@ def test_texts_are_escaped():
     page = html("problem", 404, visit=None, problem=text, title=text, message=text)
     body = bytes(page.body).decode()
     assert "<script>" not in body
-    assert body.count("&lt;script&gt;alert(1)&lt;/script&gt;&#34;&#39;&amp;") == 4
+    assert body.count("&lt;script&gt;alert(1)&lt;/script&gt;&#34;&#39;&amp;") == 5
     assert page.status_code == 404
