@@ -274,6 +274,8 @@ MEANT = [
             0.6, OF_LINEAR) for r in RELATIONS),
     *(meant(BY_NAME["poisson: pure, large epsilon"], r, CLASSES, Y_TURNED, LOW, "ellipsoid_noise of spread_release",
             0.6, OF_SPREAD) for r in RELATIONS),
+    *(meant(BY_NAME["logistic: pure, units"], r, CLASSES, Y_TURNED, LOW, "ellipsoid_noise of spread_release",
+            0.6, OF_SPREAD) for r in RELATIONS),
     *(meant(BY_NAME["hybrid: counts"], r, [HIGH] * 50, HIGH, LOW, "discrete_laplace of measures", 0.99, OF_MEASURE)
       for r in RELATIONS),
     meant(BY_NAME["hybrid: margins"], R, [], HIGH, Y_TURNED, "discrete_laplace of measures", 0.6, OF_MEASURE),

@@ -5,6 +5,7 @@ import threading
 from typing import Annotated
 
 import pytest
+from anyio import sleep
 from fastapi import APIRouter, Depends
 from fastapi.routing import APIRoute
 from sqlalchemy import event
@@ -14,7 +15,8 @@ from discreet.errors import DiscreetError, ForbiddenError
 from discreet_service.access.guard import Guard, GuardedRoute, allow, check_guarded, unguarded
 from discreet_service.access.roles import Principal, Role
 from discreet_service.app import create_app
-from discreet_service.use_cases import datasets, people
+from discreet_service.call_limits import reports
+from discreet_service.use_cases import datasets, oversight, people
 
 READS = (
     "/me", "/projects", "/keys", "/datasets", "/datasets/toy", "/datasets/toy/budget", "/datasets/toy/history",
@@ -88,6 +90,42 @@ def test_a_key_ends_at_once(office):
     assert all(office.call("ann", "GET", "/datasets/toy/budget").is_success for _ in range(3))
     people.revoke_key(office.context, ANN, office.keys["ann"].split("_")[1])
     assert office.call("ann", "GET", "/datasets/toy/budget").status_code == 401
+
+
+def test_a_key_ends_for_a_call_that_waits(office, monkeypatch):
+    """Of three slow calls two are worked on and one waits while the key is revoked: that one is refused."""
+    verify, started, may_end = oversight.verify, threading.Semaphore(0), threading.Event()
+
+    def held(context, who):
+        started.release()
+        assert may_end.wait(30)
+        return verify(context, who)
+
+    monkeypatch.setattr(oversight, "verify", held)
+    statuses = []
+    calls = [
+        threading.Thread(target=lambda: statuses.append(office.call("otto", "POST", "/verification").status_code))
+        for _ in range(3)
+    ]
+    for call in calls:
+        call.start()
+    assert all(started.acquire(timeout=30) for _ in range(2))
+    limiter = reports._limiter
+    assert office.client.portal.call(lambda: until_one_waits(limiter))
+    people.revoke_key(office.context, Principal("otto", Role.AUDITOR), office.keys["otto"].split("_")[1])
+    may_end.set()
+    for call in calls:
+        call.join()
+    assert sorted(statuses) == [200, 200, 401]
+
+
+async def until_one_waits(limiter):
+    """Look until a call waits for a thread, for ten seconds at most."""
+    for _ in range(1000):
+        if limiter.get().statistics().tasks_waiting:
+            return True
+        await sleep(0.01)
+    return False
 
 
 def test_who_may_not_call_does_not_learn_what_is_wrong_with_a_call(office):

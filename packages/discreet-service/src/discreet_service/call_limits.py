@@ -63,6 +63,13 @@ async def _watch(call: Request, event: threading.Event) -> None:
     event.set()
 
 
+def _answer(call: Request | None, route: Callable[[], R]) -> R:
+    """Answer a call that may have waited: who makes it must still be let through, as when it came."""
+    admit_again: Callable[[], object] = getattr(call and call.state, "admit_again", lambda: None)
+    admit_again()
+    return route()
+
+
 class SlowRoutes:
     """Marks routes that take seconds: they have threads of their own, so that no quick call waits for them."""
 
@@ -75,8 +82,10 @@ class SlowRoutes:
 
         @wraps(route)
         async def limited(*args: P.args, **kwargs: P.kwargs) -> R:
-            async with _watched(_call_of((*args, *kwargs.values()))):
-                return await to_thread.run_sync(partial(route, *args, **kwargs), limiter=self._loop_limiter())
+            call = _call_of((*args, *kwargs.values()))
+            async with _watched(call):
+                answer = partial(_answer, call, partial(route, *args, **kwargs))
+                return await to_thread.run_sync(answer, limiter=self._loop_limiter())
 
         return limited  # type: ignore[return-value]  # FastAPI awaits it
 

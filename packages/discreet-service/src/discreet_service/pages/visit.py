@@ -81,11 +81,17 @@ class PageGuard(Guard):
         limits = request.app.state.limits
         context = context_of(request)
         token = request.cookies.get(session_cookie(context.settings), "")
-        who = await run_in_threadpool(authentication.authenticate_session, context, token) if token else None
-        if who is None:
-            raise NotSignedInError("One must be signed in. Sign in, and come back.")
+
+        def authenticate() -> Principal:
+            who = authentication.authenticate_session(context, token) if token else None
+            if who is None:
+                raise NotSignedInError("One must be signed in. Sign in, and come back.")
+            return who
+
+        who = await run_in_threadpool(authenticate) if token else authenticate()
         limits.check(f"account {who.name}")
         request.state.actor = who.name
+        request.state.admit_again = lambda: check_role(authenticate(), self.roles)
         form = await read_form(request) if request.method == "POST" else Form()
         request.state.visit = visit = Visit(request, who, token, form)
         check_role(who, self.roles)
