@@ -30,9 +30,9 @@ def opened(browser: Browser, url: str) -> str:
 
 def slider(page: Page, name: str) -> Locator:
     """The slider of a field, with the focus on it."""
-    found = page.locator(f"[data-slides={name}]")
-    found.focus()
-    return found
+    focused = page.locator(f"[data-slides={name}]")
+    focused.focus()
+    return focused
 
 
 def test_the_slider_of_epsilon_moves_the_field_and_its_cost(browser: Browser, url: str, opened: str) -> None:

@@ -28,7 +28,7 @@ from discreet.data.score_design import ScoreDesign
 from discreet.data.sources import open_table
 from discreet.errors import DataMismatchError, InvalidParameterError
 from discreet.kernels.glm.families import Columns, poisson, score_map
-from discreet.kernels.glm.sandwich import UnitScores
+from discreet.kernels.glm.unit_scores import UnitScores
 from discreet.mechanisms.rng import Source
 from tests.effort import either
 from tests.spark import spark_parquet

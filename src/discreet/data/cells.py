@@ -94,9 +94,9 @@ def numbers(values: pa.Array) -> Floats:
         converted = _parsed(values)
     else:
         return np.full(len(values), np.nan)
-    result: Floats = cells_of(converted, np.nan)
-    finite = np.isfinite(result)
-    return result if finite.all() else np.where(finite, result, np.nan)
+    cells: Floats = cells_of(converted, np.nan)
+    finite = np.isfinite(cells)
+    return cells if finite.all() else np.where(finite, cells, np.nan)
 
 
 def _parsed(values: pa.Array) -> pa.Array:
@@ -142,8 +142,8 @@ def level_codes(values: pa.Array, column: CategoryColumn) -> npt.NDArray[np.int6
 
 def _places(values: pa.Array, levels: pa.Array) -> npt.NDArray[np.int64]:
     indices = pc.index_in(values, value_set=levels, skip_nulls=True)
-    result: npt.NDArray[np.int64] = cells_of(indices, -1).astype(np.int64)
-    return result
+    places: npt.NDArray[np.int64] = cells_of(indices, -1).astype(np.int64)
+    return places
 
 
 @lru_cache(maxsize=1024)

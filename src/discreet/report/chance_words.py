@@ -39,7 +39,8 @@ def verdict(release: Release) -> str | None:
     if chance.standing_out:
         far = sorted(chance.standing_out.items(), key=lambda item: -item[1])
         shown = ", ".join(f"{listed([name])} {deviations:.1f}" for name, deviations in far[:MOST_NAMED])
-        more = f"; {len(far) - MOST_NAMED} more stand out less" if len(far) > MOST_NAMED else ""
+        n_more = len(far) - MOST_NAMED
+        more = f"; {n_more} more {'stands' if n_more == 1 else 'stand'} out less" if n_more > 0 else ""
         return f"Each stands out by this many standard deviations of the noise: {shown}{more}."
     if chance.chance_by_noise is not None:
         return f"{_by_noise(chance.chance_by_noise, 'as many columns').capitalize()}."

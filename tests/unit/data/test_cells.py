@@ -25,8 +25,8 @@ def as_python_reads(text: str | None) -> float:
     text = (text or "").strip(" \t\n\v\f\r")
     if text.isascii() and text.lower() in ("true", "false"):
         return float(text.lower() == "true")
-    value = float(text) if NUMBER.fullmatch(text) else math.nan
-    return value if math.isfinite(value) else math.nan
+    number = float(text) if NUMBER.fullmatch(text) else math.nan
+    return number if math.isfinite(number) else math.nan
 
 
 @given(st.lists(st.none() | TEXTS, max_size=8))

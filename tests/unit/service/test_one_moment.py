@@ -45,10 +45,10 @@ def begun(office):
 
 def test_one_transaction_answers(office, begun):
     """Authentication, permission and answer of each call that reads stand in one transaction."""
-    asked = office.ask()
+    request = office.ask()
     for path in READS:
         begun.clear()
-        answer = office.call("ann", "GET", path.format(asked["id"]))
+        answer = office.call("ann", "GET", path.format(request["id"]))
         assert answer.is_success, answer.text
         assert len(begun) == 1, path
         assert begun[0] is not threading.main_thread()

@@ -121,18 +121,18 @@ def test_the_choice_knows_masked_effects_where_they_are_supposed():
 
 def race(easier=None, **overlaps):
     """A race after one table, of selections with these overlaps."""
-    found = choice._Race([], 1.0, None, easier)
-    found._sums = {name: np.array([overlap, 0.0]) for name, overlap in overlaps.items()}
-    found._tables = dict.fromkeys(overlaps, 1)
-    return found
+    after_one = choice._Race([], 1.0, None, easier)
+    after_one._sums = {name: np.array([overlap, 0.0]) for name, overlap in overlaps.items()}
+    after_one._tables = dict.fromkeys(overlaps, 1)
+    return after_one
 
 
 def test_what_fails_with_large_effects_is_not_chosen_for_small_ones():
     """Each size of effects counts alike. Control: by the smallest alone the other one would be chosen."""
-    both = [Rival("strong", "moments", {}), Rival("weak", "moments", {})]
+    rivals = [Rival("strong", "moments", {}), Rival("weak", "moments", {})]
     usual = race(strong=1.0, weak=0.8)
-    assert race(usual, strong=0.85, weak=0.9).best(both)[0].name == "strong"
-    assert race(strong=0.85, weak=0.9).best(both)[0].name == "weak"
+    assert race(usual, strong=0.85, weak=0.9).best(rivals)[0].name == "strong"
+    assert race(strong=0.85, weak=0.9).best(rivals)[0].name == "weak"
 
 
 def test_where_all_is_easy_the_reason_names_the_sizes_of_effects(monkeypatch):

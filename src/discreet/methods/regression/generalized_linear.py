@@ -24,8 +24,8 @@ from discreet.kernels.glm.families import Columns, Family, RowMap
 from discreet.kernels.glm.noisy_newton import MOST_PASSES, AnyRequest, noisy_newton
 from discreet.kernels.glm.problem import Problem
 from discreet.kernels.glm.requests import attainable_sd
-from discreet.kernels.glm.sandwich import UnitScores
 from discreet.kernels.glm.score_fit import Fit
+from discreet.kernels.glm.unit_scores import UnitScores
 from discreet.mechanisms.additive import MAX_SCALE, discrete_gaussian
 from discreet.mechanisms.rng import Source
 from discreet.methods.base.method import Fitter, Outcome, Preparation, Progress

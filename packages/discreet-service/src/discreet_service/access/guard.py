@@ -172,22 +172,22 @@ def _is_guarded(route: RouteContext) -> bool:
     if not guards or route.endpoint is None:
         return guard_of(route) is not None or bool(getattr(route.endpoint, EVERYBODY, False))
     # A caller is admitted where the route itself asks for one principal by name: a guard alone would admit everybody.
-    own = [dependency for dependency in route.dependant.dependencies if dependency.call is guards[0]]
+    named = [dependency.name for dependency in route.dependant.dependencies if dependency.call is guards[0]]
     endpoint = inspect.unwrap(route.endpoint)
     yields = inspect.isgeneratorfunction(endpoint) or inspect.isasyncgenfunction(endpoint)
-    is_asked = len(guards) == 1 and bool(own) and bool(own[0].name)
+    is_asked = len(guards) == 1 and any(named)
     return is_asked and not yields and isinstance(route.original_route, GuardedRoute)
 
 
 def guards_within(dependant: Dependant) -> list[Guard]:
     """Return the guards by key among what a route depends on, at any depth."""
-    found = list[Guard]()
+    guards = list[Guard]()
     for dependency in dependant.dependencies:
         call = dependency.call
         if isinstance(call, Guard) and type(call).__call__ is Guard.__call__:
-            found.append(call)
-        found += guards_within(dependency)
-    return found
+            guards.append(call)
+        guards += guards_within(dependency)
+    return guards
 
 
 def context_of(request: Request) -> Context:

@@ -126,8 +126,8 @@ def request_out(context: Context, request: Request) -> RequestOut:
 def requests_out(context: Context, listed: list[Request], *, short: bool = False) -> list[RequestOut]:
     """Return requests for the API, with the decisions on them; short ones say little of what is asked."""
     with context.database.read() as connection:
-        found = decisions.find_all(connection, [request.id for request in listed])
-    return [_request_out(request, found.get(request.id), short) for request in listed]
+        decided = decisions.find_all(connection, [request.id for request in listed])
+    return [_request_out(request, decided.get(request.id), short) for request in listed]
 
 
 def _request_out(request: Request, decision: decisions.Decision | None, short: bool) -> RequestOut:
