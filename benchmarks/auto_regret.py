@@ -47,11 +47,11 @@ class Cell(NamedTuple):
     columns: str
 
 
-def cells() -> list[Cell]:
-    """Return a covering design: each epsilon six times, then the cells that add most pairs and triples of levels."""
+def cells(n_cells: int) -> list[Cell]:
+    """Return a covering design: each epsilon as often, and the cells that add most pairs and triples of levels."""
     levels = (EPSILONS, N_ROWS, RELATIONS, tuple(EFFECTS), CORRELATIONS, COLUMNS)
     whole, design, seen = [Cell(*cell) for cell in itertools.product(*levels)], list[Cell](), dict[object, int]()
-    for place in range(N_CELLS):
+    for place in range(min(n_cells, len(whole))):
         epsilon = EPSILONS[place % len(EPSILONS)]
         best = max(
             (cell for cell in whole if cell.epsilon == epsilon and cell not in design),
@@ -204,11 +204,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--tables", type=int, default=100)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--cells", type=int, default=N_CELLS, help="only the first so many, for a look")
+    parser.add_argument("--cells", type=int, default=N_CELLS, help="so many of the 448 there are, the most unlike first")
     parser.add_argument("--skip", type=int, default=0, help="so many cells before them")
     arguments = parser.parse_args()
     console, start, outcomes = Console(width=170), time.perf_counter(), list[Outcome]()
-    for cell in cells()[arguments.skip :][: arguments.cells]:
+    for cell in cells(arguments.skip + arguments.cells)[arguments.skip :]:
         outcomes.append(outcome(cell, arguments.tables, arguments.seed))
         done = f"{len(outcomes)} of {arguments.cells}, {time.perf_counter() - start:.0f} s"
         console.print(f"{done}: {' | '.join(_cells_of(outcomes[-1]))}", markup=False, highlight=False, soft_wrap=True)
