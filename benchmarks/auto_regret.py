@@ -204,7 +204,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--tables", type=int, default=100)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--cells", type=int, default=N_CELLS, help="so many of the 448 there are, the most unlike first")
+    parser.add_argument("--cells", type=int, default=N_CELLS, help="of the 448, the most unlike first")
     parser.add_argument("--skip", type=int, default=0, help="so many cells before them")
     arguments = parser.parse_args()
     console, start, outcomes = Console(width=170), time.perf_counter(), list[Outcome]()
