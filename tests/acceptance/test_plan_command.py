@@ -14,6 +14,7 @@ from discreet.workflow.expectation_cache import cache_folder
 
 pytestmark = pytest.mark.usefixtures("nothing_is_opened")
 
+UNKIND = "overlap_on_unkind_tables"
 FAST = ("--tables", 2, "--candidates", "age,income")
 
 
@@ -191,7 +192,8 @@ def test_the_recommended_command_is_ready_to_paste(place, monkeypatch):
         if goal is None:
             assert chosen["epsilon"] == 1.0
             at = [row for row in found["figures"] if row["epsilon"] == 1.0 and not row["rival"].startswith("sis, ")]
-            assert chosen["figures"]["overlap"] == max(row["overlap"] for row in at)
+            most = round(max(row["overlap"] for row in at), 2)
+            assert round(most - round(chosen["figures"]["overlap"], 2), 2) <= (0.05 if found[UNKIND] else 0.0)
 
 
 def test_the_request_at_hand_comes_first(place):
@@ -447,7 +449,7 @@ def test_cache_holds_public_facts_alone(place):
     (kept,) = cache_folder().iterdir()
     value = json.loads(kept.read_text())
     told = {"supposed", "choices", "rows", "refused", "theory", "fits", "fits_refused"}
-    told |= {"asked", "recommended", "unlucky", "fewer", "is_final"}
+    told |= {"asked", "on_unkind", "recommended", "unlucky", "fewer", "is_final"}
     assert set(value) == {"schema", "key", "sha256", "value"}
     assert set(value["value"]) == told
     assert str(place.folder) not in kept.read_text()

@@ -93,6 +93,23 @@ def test_a_tie_goes_to_what_does_better_elsewhere(page: Page, tmp_path: Path) ->
     expect(page.locator("#explorer-answer")).to_contain_text("Best here: second.")
 
 
+def test_a_near_tie_goes_to_what_does_better_on_unkind_tables(page: Page, tmp_path: Path) -> None:
+    """As in what the page recommends; what is further behind is not asked, however well it does there."""
+    names = ("first", "second", "third")
+    figures = [line(name, 2.0, right) for name, right in zip(names, (0.9, 0.85, 0.84), strict=True)]
+    figures += [line(name, 0.5, right) for name, right in zip(names, (0.3, 0.2, 0.1), strict=True)]
+    commands = {name: f"discreet select --method {name} --epsilon {EPSILON_MARK}" for name in names}
+    on_unkind = {"first": 0.2, "second": 0.6, "third": 0.9}
+    file = tmp_path / "plan.html"
+    heading = Heading("a plan", "A plan", (), marked=False)
+    explorer = explored(figures, {"A": "as stated"}, commands, on_unkind, 0.05)
+    file.write_text(study_page([], {}, heading, None, explorer))
+    page.goto(file.as_uri())
+    for place, name in ((1, "second"), (0, "first")):
+        move(page, "epsilon", place)
+        expect(page.locator("#explorer-answer")).to_contain_text(f"Best here: {name}.")
+
+
 def test_letters_keep_their_size_on_a_phone(page: Page, tmp_path: Path) -> None:
     """The picture shrinks with the window, its labels do not, and none leaves it."""
     file = tmp_path / "plan.html"

@@ -8,7 +8,7 @@ import hashlib
 import json
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.resources import files
 from typing import Any
 
@@ -37,6 +37,10 @@ class Explorer:
         scenario, `right`, `overlap`, `error`.
     commands : mapping of str to str
         By selection, with `EPSILON_MARK` for the epsilon.
+    on_unkind : mapping of str to float
+        By selection its overlap on unkind tables, which decides between those whose overlaps differ by `close` at most.
+    close : float
+        From 0 to 1.
     """
 
     epsilons: tuple[float, ...]
@@ -44,6 +48,8 @@ class Explorer:
     scenarios: tuple[str, ...]
     figures: tuple[Mapping[str, Any], ...]
     commands: Mapping[str, str]
+    on_unkind: Mapping[str, float] = field(default_factory=dict)
+    close: float = 0.0
 
     @property
     def sliders(self) -> tuple[tuple[str, str, tuple[str, ...]], ...]:
@@ -64,6 +70,8 @@ class Explorer:
             "labels": {name: values for name, _, values in self.sliders},
             "figures": [dict(line) for line in self.figures],
             "commands": dict(self.commands),
+            "unkind": dict(self.on_unkind),
+            "close": self.close,
             "mark": EPSILON_MARK,
         }
         text = json.dumps(content).replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
@@ -83,7 +91,11 @@ def script_policy() -> str:
 
 
 def explored(
-    figures: Sequence[Mapping[str, Any]], scenarios: Mapping[str, str], commands: Mapping[str, str]
+    figures: Sequence[Mapping[str, Any]],
+    scenarios: Mapping[str, str],
+    commands: Mapping[str, str],
+    on_unkind: Mapping[str, float] | None = None,
+    close: float = 0.0,
 ) -> Explorer:
     """Return sliders over all that was simulated."""
     places = {name: place for place, name in enumerate(scenarios)}
@@ -94,4 +106,6 @@ def explored(
         tuple(scenarios.values()),
         tuple({name: line[name] for name in fields} | {"place": places[line["scenario"]]} for line in figures),
         commands,
+        on_unkind or {},
+        close,
     )

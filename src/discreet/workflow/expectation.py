@@ -158,6 +158,8 @@ class Expectation:
         Epsilons at which the right columns cannot be fitted, and why.
     asked : tuple of str
         Names of the request at hand: those of the named methods.
+    on_unkind : dict of str to float
+        Of near ties, the mean overlap on unkind tables at the epsilon of the comparison: it decides between them.
     recommended : Recommendation or None
         None where no selection does anything.
     unlucky : tuple of dict
@@ -178,6 +180,7 @@ class Expectation:
     fits: tuple[dict[str, Any], ...] = ()
     fits_refused: dict[str, str] = field(default_factory=dict)
     asked: tuple[str, ...] = ()
+    on_unkind: dict[str, float] = field(default_factory=dict)
     recommended: Recommendation | None = None
     unlucky: tuple[dict[str, Any], ...] = ()
     fewer: tuple[dict[str, Any], ...] = ()
@@ -212,6 +215,7 @@ class Expectation:
             "goal": None if question.goal is None else {"measure": question.goal[0], "at_least": question.goal[1]},
             "choices": [asdict(choice) for choice in self.choices],
             "asked": list(self.asked),
+            "overlap_on_unkind_tables": self.on_unkind,
             "recommended": None if self.recommended is None else asdict(self.recommended),
             "figures": list(self.rows),
             "unlucky": list(self.unlucky),

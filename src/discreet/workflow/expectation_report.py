@@ -17,6 +17,7 @@ from discreet.report.studies import Heading, StudyTable, study_page, tabulated
 from discreet.report.study import Column, Findings, Picture, Row, Study
 from discreet.report.words import number, titled
 from discreet.workflow.expectation import Choice, Expectation, Question
+from discreet.workflow.recommendation import CLOSE
 
 if TYPE_CHECKING:
     from discreet.methods.base.method import Preparation
@@ -87,8 +88,11 @@ def expectation_page(
 
 def _explorer(question: Question, expectation: Expectation, commands: Mapping[str, str]) -> Explorer | None:
     """Sliders over what was simulated; none for a goal, whose figures are epsilons, or where there is no choice."""
-    explorer = explored(expectation.rows, _supposed_words(expectation), commands) if commands else None
-    return explorer if explorer is not None and explorer.sliders and question.goal is None else None
+    if not commands or question.goal is not None:
+        return None
+    words = _supposed_words(expectation)
+    explorer = explored(expectation.rows, words, commands, expectation.on_unkind, CLOSE)
+    return explorer if explorer.sliders else None
 
 
 def _supposed_words(expectation: Expectation) -> dict[str, str]:

@@ -14,7 +14,7 @@ from discreet.simulation.rivals import Rival
 from discreet.simulation.scenario import Scenario
 from discreet.simulation.unkind import UNKIND, unkind_scenarios
 from discreet.workflow.expectation import Choice, Expectation, Question
-from discreet.workflow.recommendation import recommended, requests, shortlist
+from discreet.workflow.recommendation import near_ties, recommended, requests, shortlist
 
 Row = dict[str, Any]
 
@@ -139,6 +139,9 @@ class Stages:
                 self._extend(curve, n_tables, None)
             rows = self._rows(curves)
             yield self._judged(replace(empty, rows=rows, is_final=False))
+        answer = replace(empty, rows=rows, is_final=False)
+        answer = self._judged(replace(answer, on_unkind=self._on_unkind(answer)))
+        yield answer
         fits = tuple(
             {**asdict(fit), **own}
             for scenario, own in self._scenarios()
@@ -151,7 +154,7 @@ class Stages:
                 progress=self._progress,
             )
         )
-        answer = self._judged(replace(empty, rows=rows, fits=fits, is_final=False))
+        answer = replace(answer, fits=fits)
         yield answer
         step = -(-self._n_many // STEP)
         for n_tables in range(max(step, self._n_first + step // 2), self._n_many + step, step):
@@ -221,6 +224,21 @@ class Stages:
 
     # ---- unkind tables, and fewer rows
 
+    def _on_unkind(self, answer: Expectation) -> dict[str, float]:
+        """The mean overlap of near ties on unkind tables, at the epsilon of the comparison; of one nothing is asked."""
+        names = near_ties(self._question, answer)
+        rivals = [rival for rival in self._rivals[0] if rival.name in names]
+        if len(rivals) < 2:
+            return {}
+        overlaps: dict[str, list[float]] = {rival.name: [] for rival in rivals}
+        n_tables = self._question.n_tables or 2 * self._counts.soonest
+        for unkind in unkind_scenarios(self._hardest(answer, names[0])):
+            curve = self._curve(unkind, rivals, (self._question.middle,))
+            self._extend(curve, n_tables, None)
+            for figure in curve.expected():
+                overlaps[figure.rival].append(figure.overlap)
+        return {name: sum(values) / len(values) for name, values in overlaps.items() if values}
+
     def _beside(self, answer: Expectation) -> Iterator[Expectation]:
         """What is recommended, and the request at hand, on unkind tables and on tables of half the rows."""
         question, chosen = self._question, answer.recommended
@@ -243,13 +261,14 @@ class Stages:
             unlucky += [{**row, "kind": unkind.unkindness.name} for row in rows]
         yield replace(answer, unlucky=tuple(unlucky), is_final=True)
 
+    def _curve(self, scenario: Scenario, rivals: Sequence[Rival], epsilons: Sequence[float]) -> PairedCurves:
+        question = self._question
+        return PairedCurves(scenario, rivals, epsilons, question.n_draws, question.seed, DrawnTables(scenario))
+
     def _figures(
         self, scenario: Scenario, rivals: Sequence[Rival], epsilons: Sequence[float], n_tables: int
     ) -> tuple[Row, ...]:
-        curve = PairedCurves(
-            scenario, rivals, epsilons, self._question.n_draws, self._question.seed, DrawnTables(scenario)
-        )
-        rows = tuple[Row, ...]()
+        curve, rows = self._curve(scenario, rivals, epsilons), tuple[Row, ...]()
         for count in sorted({self._question.n_tables or self._counts.beside_first, n_tables}):
             self._extend(curve, count, None)
             rows = tuple(asdict(figure) for figure in curve.expected())

@@ -15,6 +15,9 @@ MOST_REFINED = 3
 
 MOST_REQUESTS = 2
 
+MOST_TIES = 4
+"""Selections that do nearly as well as the best, one of each method: they are compared on unkind tables."""
+
 CLOSE = 0.05
 """In overlap, or of a goal in the logarithm of epsilon times four: what is further behind the best will stay behind."""
 
@@ -24,9 +27,17 @@ FIXED = "n_features_to_select"
 
 def shortlist(question: Question, answer: Expectation) -> list[str]:
     """Return the names of the request at hand and of the selections that do best."""
-    best = sorted(_eligible(question, answer), key=lambda name: _merit(question, answer, name), reverse=True)
-    close = [name for name in best[:MOST_REFINED] if _is_close(question, answer, best[0], name)]
+    names = _ranked(question, answer)
+    close = [name for name in names[:MOST_REFINED] if _is_close(question, answer, names[0], name)]
     return list(dict.fromkeys([*requests(answer), *close]))
+
+
+def near_ties(question: Question, answer: Expectation) -> list[str]:
+    """Return the best selection of each method, of those that do nearly as well as the best of all."""
+    names = _ranked(question, answer)
+    best_of_methods = {answer.choice(name).method: name for name in reversed(names)}
+    close = [name for name in names if name in best_of_methods.values() and _is_close(question, answer, names[0], name)]
+    return close[:MOST_TIES]
 
 
 def requests(answer: Expectation) -> tuple[str, ...]:
@@ -36,7 +47,7 @@ def requests(answer: Expectation) -> tuple[str, ...]:
 
 def recommended(question: Question, answer: Expectation) -> Recommendation | None:
     """Return the selection that does best: at the epsilon of the comparison, or with the least for a goal."""
-    names = sorted(_eligible(question, answer), key=lambda name: _merit(question, answer, name), reverse=True)
+    names = _ranked(question, answer)
     if not names:
         return None
     finest = max(_count(question, answer, name) for name in names)
@@ -126,6 +137,14 @@ def _rows(question: Question, answer: Expectation, name: str) -> list[dict[str, 
     return rows if len(rows) == len(answer.supposed["scenarios"]) else []
 
 
+def _ranked(question: Question, answer: Expectation) -> list[str]:
+    """Selections that may be recommended, the best first: of near ties what does best on unkind tables."""
+    names = sorted(_eligible(question, answer), key=lambda name: _merit(question, answer, name), reverse=True)
+    close = [name for name in names if name in answer.on_unkind and _is_close(question, answer, names[0], name)]
+    close.sort(key=lambda name: -round(answer.on_unkind[name], 2))
+    return [*close, *(name for name in names if name not in close)]
+
+
 def _merit(question: Question, answer: Expectation, name: str) -> tuple[float, float]:
     rows = _rows(question, answer, name)
     if question.goal is not None:
@@ -138,7 +157,7 @@ def _is_close(question: Question, answer: Expectation, best: str, name: str) -> 
     most, own = (_merit(question, answer, each)[0] for each in (best, name))
     if question.goal is not None:
         return math.log(own / most) <= 4.0 * CLOSE
-    return most - own <= CLOSE
+    return round(most - own, 2) <= CLOSE
 
 
 def _epsilon(row: dict[str, Any]) -> float:
@@ -160,6 +179,14 @@ def _reason(question: Question, answer: Expectation, names: list[str], row: dict
         tables = f"{row['n_draws']} simulated tables"
         return f"{least_one}, {row['epsilon']:.2g}, for {measure} >= {least:g} on {tables}{next_one}."
     own = _rows(question, answer, names[0])
+    on_unkind = {name: answer.on_unkind[name] for name in names[:2] if name in answer.on_unkind}
+    if len(on_unkind) == 2:
+        return (
+            f"Of {among} selections some do nearly as well as the best at epsilon {row['epsilon']:g}, this one with an "
+            f"overlap with the right columns of {_mean(own):.2f} on {row['n_draws']} simulated tables"
+            f"{' of each scenario' if len(own) > 1 else ''}. Of these it overlaps most on unkind tables, by "
+            f"{on_unkind[names[0]]:.2f}; the next is {names[1]}, by {on_unkind[names[1]]:.2f}."
+        )
     next_one = f"; the next is {names[1]}, by {_mean(others[0]):.2f}" if others else ""
     if others and _merit(question, answer, names[0])[0] == _merit(question, answer, names[1])[0]:
         next_one = f"; {names[1]} does as well there, but no better at other epsilons"

@@ -38,7 +38,18 @@
     draw("text", { x: (box.left + box.right) / 2, y: box.bottom + 12 + 2.1 * size, "text-anchor": "middle", "font-size": size },
       "Epsilon (nats)");
   }
-  // As what is recommended: alike here, what does better at other epsilons.
+  // As what is recommended: of near ties what does best on unkind tables.
+  function first(ranked) {
+    var ties = ranked.filter(function (one) {
+      return data.unkind[one.rival] !== undefined &&
+        Math.round(100 * ranked[0].overlap) - Math.round(100 * one.overlap) <= Math.round(100 * data.close);
+    });
+    ties.sort(function (one, other) {
+      return Math.round(100 * data.unkind[other.rival]) - Math.round(100 * data.unkind[one.rival]);
+    });
+    return ties[0] || ranked[0];
+  }
+  // Alike here: what does better at other epsilons.
   function elsewhere(figure) {
     return data.figures.reduce(function (sum, one) { return sum + (one.rival === figure.rival ? one.overlap : 0); }, 0);
   }
@@ -55,7 +66,7 @@
       return Math.round(100 * other.overlap) - Math.round(100 * one.overlap) || elsewhere(other) - elsewhere(one);
     });
     frame();
-    var best = now[0], names = {};
+    var best = first(now), names = {};
     here.forEach(function (one) { names[one.rival] = true; });
     Object.keys(names).sort(function (one) { return best && one === best.rival ? 1 : -1; }).forEach(function (name) {
       var own = here.filter(function (one) { return one.rival === name; });
