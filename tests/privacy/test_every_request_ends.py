@@ -14,8 +14,8 @@ from discreet.errors import InvalidParameterError
 from discreet.mechanisms import subset_search
 from discreet.mechanisms.rng import Source
 from discreet.methods.base.candidates import features_in
+from discreet.methods.plan_steps import PlanSteps
 from discreet.methods.registry import method_of
-from discreet.methods.select_then_fit import _Steps
 from discreet.workflow.priced_request import price
 from tests.effort import either
 from tests.privacy.requests import FAMILIES, HYBRIDS, SCREENINGS, SELECTIONS, Request, outcome_of, requests, shape_of
@@ -125,6 +125,6 @@ def test_a_column_that_no_step_can_take_is_refused_before_a_screening(screening:
 
 def test_columns_checked_after_a_screening_are_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
     """Control: when only the first columns are checked before, a run is refused although it is paid."""
-    monkeypatch.setattr(_Steps, "check_columns", lambda *_: None)
+    monkeypatch.setattr(PlanSteps, "check_columns", lambda *_: None)
     with pytest.raises(InvalidParameterError, match="within a factor"):
         _ = [check(UNEQUAL) for _ in range(60)]

@@ -42,3 +42,13 @@ class StepsParameters(Parameters):
             "screened, else split."
         ),
     ] = None
+
+    @property
+    def selection_method(self) -> str:
+        """The selection's method."""
+        return str((self.select or {}).get("method", "pcls"))
+
+    @property
+    def family(self) -> str:
+        """The regression's family."""
+        return str(self.fit.get("family", "linear"))

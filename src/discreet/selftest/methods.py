@@ -198,7 +198,7 @@ def _pipelines(relation: str, epsilon: float, _: int) -> list[Evidence]:
             "run",
             f"P2: pcls, then linear, delta {delta:g}",
             "run",
-            "select_then_fit",
+            "prepared_steps",
             [*P2, *P7],
             options | {"delta": delta, "selective_inference": "none"},
         )
