@@ -65,8 +65,8 @@ async def _watch(call: Request, event: threading.Event) -> None:
 
 def _answer(call: Request | None, route: Callable[[], R]) -> R:
     """Answer a call that may have waited: who makes it must still be let through, as when it came."""
-    admit_again: Callable[[], object] = getattr(call and call.state, "admit_again", lambda: None)
-    admit_again()
+    if call is not None and hasattr(call.state, "admit_again"):
+        call.state.admit_again(call.app.state.context)
     return route()
 
 

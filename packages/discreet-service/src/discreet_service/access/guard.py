@@ -41,8 +41,8 @@ class Caller:
         limits: RateLimits = self.request.app.state.limits
         limits.check(f"account {who.name}")
         self.request.state.actor = who.name
-        self.request.state.admit_again = lambda: check_role(
-            authentication.authenticate_key(context, self.key), self.roles
+        self.request.state.admit_again = lambda later: check_role(
+            authentication.authenticate_key(later, self.key), self.roles
         )
         return check_role(who, self.roles)
 

@@ -27,6 +27,7 @@ class Principal:
     name: str
     role: Role
     until: str | None = None  # when the key ends that was sent; None for a session
+    key: str | None = None  # its public part
 
     @property
     def sees_all(self) -> bool:

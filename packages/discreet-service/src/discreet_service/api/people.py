@@ -64,7 +64,7 @@ def list_keys(request: Request, who: Anyone) -> list[KeyOut]:
 @router.post("/keys", status_code=201)
 def make_key(request: Request, who: Anyone, body: KeyIn) -> KeyOut:
     """Make a key of your own: it is shown this once."""
-    return people.make_key(context_of(request), who, body)
+    return people.make_key(context_of(request), who, body, request.state.admit_again)
 
 
 @router.delete("/keys/{id}")

@@ -55,7 +55,7 @@ def make_key(visit: Anyone) -> Response:
     """Make a key, and show it this once."""
     try:
         body = validated(KeyIn, label=visit.form.get("label"), days=visit.form.get("days"))
-        new_key = people.make_key(visit.context, visit.who, body)
+        new_key = people.make_key(visit.context, visit.who, body, visit.request.state.admit_again)
     except DiscreetError as error:
         return visit.page_with_error(error, "keys", **_keys(visit), new_key=None)
     return visit.page("keys", 201, **_keys(visit), new_key=new_key)

@@ -82,16 +82,16 @@ class PageGuard(Guard):
         context = context_of(request)
         token = request.cookies.get(session_cookie(context.settings), "")
 
-        def authenticate() -> Principal:
-            who = authentication.authenticate_session(context, token) if token else None
+        def authenticate(moment: Context) -> Principal:
+            who = authentication.authenticate_session(moment, token) if token else None
             if who is None:
                 raise NotSignedInError("One must be signed in. Sign in, and come back.")
             return who
 
-        who = await run_in_threadpool(authenticate) if token else authenticate()
+        who = await run_in_threadpool(authenticate, context) if token else authenticate(context)
         limits.check(f"account {who.name}")
         request.state.actor = who.name
-        request.state.admit_again = lambda: check_role(authenticate(), self.roles)
+        request.state.admit_again = lambda later: check_role(authenticate(later), self.roles)
         form = await read_form(request) if request.method == "POST" else Form()
         request.state.visit = visit = Visit(request, who, token, form)
         check_role(who, self.roles)

@@ -41,24 +41,29 @@ _SESSION_HOLDER = (
 _SHOWN = (keys.c.id, keys.c.user, keys.c.label, keys.c.created, keys.c.expires, keys.c.revoked)
 
 
-def add_key(connection: Connection, id_: str, user: str, label: str, digest: str, expires: str) -> Key:
-    """Keep a new key by the digest of its secret."""
+def lock_keys(connection: Connection) -> None:
+    """Let no key be made or revoked by others until this transaction ends."""
     lock_table(connection, keys)
-    valid = (keys.c.user == user) & keys.c.revoked.is_(None) & (keys.c.expires > now())
+
+
+def add_key(connection: Connection, id_: str, who: Principal, label: str, digest: str, expires: str) -> Key:
+    """Keep a new key by the digest of its secret; one that a key makes ends with it at the latest."""
+    valid = (keys.c.user == who.name) & keys.c.revoked.is_(None) & (keys.c.expires > now())
     if connection.execute(select(func.count()).select_from(keys).where(valid)).scalar_one() >= MOST_KEYS:
         raise ConflictError(
             f"At most {MOST_KEYS} keys of one account may be valid at once, and so many are. Revoke those that no "
             "program uses any more."
         )
-    values = {"id": id_, "user": user, "label": label, "digest": digest, "expires": expires}
-    connection.execute(insert(keys).values(**values, created=now()))
+    values = {"id": id_, "user": who.name, "label": label, "digest": digest, "maker": who.key}
+    expires = min(expires, who.until or expires)
+    connection.execute(insert(keys).values(**values, expires=expires, created=now()))
     return Key(**connection.execute(select(*_SHOWN).where(keys.c.id == id_)).mappings().one())
 
 
 def key_holder(connection: Connection, id_: str) -> tuple[str, Principal] | None:
     """Return the digest of a key that is valid now, and whose it is."""
     row = connection.execute(_HOLDER, {"id": id_, "now": now()}).one_or_none()
-    return None if row is None else (row.digest, Principal(row.name, Role(row.role), row.expires))
+    return None if row is None else (row.digest, Principal(row.name, Role(row.role), row.expires, id_))
 
 
 def keys_of(connection: Connection, user: str | None) -> list[Key]:
@@ -70,9 +75,13 @@ def keys_of(connection: Connection, user: str | None) -> list[Key]:
 
 
 def revoke(connection: Connection, id_: str, user: str | None) -> Key:
-    """Revoke a key, of one account or of any."""
+    """Revoke a key, of one account or of any, and all keys that were made with it."""
+    lock_keys(connection)
     whose = keys.c.id == id_ if user is None else (keys.c.id == id_) & (keys.c.user == user)
-    connection.execute(update(keys).where(whose, keys.c.revoked.is_(None)).values(revoked=now()))
+    ended = select(keys.c.id).where(whose).cte(recursive=True)
+    ended = ended.union(select(keys.c.id).join(ended, keys.c.maker == ended.c.id))
+    is_ended = keys.c.id.in_(select(ended.c.id))
+    connection.execute(update(keys).where(is_ended, keys.c.revoked.is_(None)).values(revoked=now()))
     row = connection.execute(select(*_SHOWN).where(whose)).mappings().one_or_none()
     if row is None:
         raise NotFoundError(f"A key must exist, but there is none with id={id_[:20]!r}.")

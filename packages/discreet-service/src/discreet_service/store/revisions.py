@@ -9,7 +9,7 @@ from discreet_service.store.schema import metadata
 MIGRATIONS = Migrations(
     folder=Path(__file__).with_name("migrations"),
     version_table="service_version",
-    head="0001",
+    head="0002",
     lock=0x64697364,
     tables=("service_version", *metadata.tables),
 )

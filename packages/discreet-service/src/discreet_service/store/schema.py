@@ -68,7 +68,9 @@ keys = Table(
     Column("created", TIME, nullable=False),
     Column("expires", TIME, nullable=False),
     Column("revoked", TIME),
+    Column("maker", String(20), ForeignKey("keys.id")),
     Index("keys_user", "user"),
+    Index("keys_maker", "maker"),
 )
 """Keys of programs, by the digest of their secret."""
 

@@ -1,6 +1,7 @@
 """Accounts, projects and keys."""
 
-from dataclasses import asdict
+from collections.abc import Callable
+from dataclasses import asdict, replace
 
 from discreet import workflow
 from discreet.errors import ForbiddenError
@@ -10,6 +11,9 @@ from discreet_service.clock import now
 from discreet_service.context import Context
 from discreet_service.schemas import KeyIn, KeyOut, MembersIn, MeOut, ProjectOut, UserChange, UserIn, UserOut
 from discreet_service.store import audit, keys, users
+
+AdmitAgain = Callable[[Context], object]
+"""Refuses who may not call any more, by what a moment of the database says."""
 
 KEY_PREFIX = "dk"
 _DAY_S = 86_400
@@ -75,13 +79,15 @@ def set_members(context: Context, who: Principal, project: str, body: MembersIn)
         return ProjectOut(name=project, members=users.members_of(connection, project))
 
 
-def make_key(context: Context, who: Principal, body: KeyIn) -> KeyOut:
-    """Make a key of one's own, which is shown this once; one that a key makes ends with it at the latest."""
+def make_key(context: Context, who: Principal, body: KeyIn, admit_again: AdmitAgain | None = None) -> KeyOut:
+    """Make a key of one's own, which is shown this once, for who is admitted still when no key can change any more."""
     id_, secret = workflow.token(5), workflow.token()
     digest = keyed_digest(context.settings.secret, "key", id_, secret)
-    ends = now(body.days * _DAY_S)
     with context.database.write() as connection:
-        key = keys.add_key(connection, id_, who.name, body.label, digest, min(ends, who.until or ends))
+        keys.lock_keys(connection)
+        if admit_again is not None:
+            admit_again(replace(context, database=context.database.joined(connection)))
+        key = keys.add_key(connection, id_, who, body.label, digest, now(body.days * _DAY_S))
         audit.record(connection, who.name, "make key", id_)
     return KeyOut(**asdict(key), key=f"{KEY_PREFIX}_{id_}_{secret}")
 
