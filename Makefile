@@ -19,10 +19,11 @@ FAST := not (browser or database or spark or processes or statistics or slow)
 unexport PYTHONDONTWRITEBYTECODE
 AS_ROOT := $(if $(filter 0,$(shell id -u)),env,sudo)
 
-.PHONY: demo check test fast test-long programs lint docs bench house load coverage study audit dist service help clean r-check r-coverage
+.PHONY: demo wheels check test fast test-long programs lint docs bench house load coverage study audit dist service help clean r-check r-coverage
 
 help:
 	@echo "make demo   the main job on a real table"
+	@echo "make wheels  all wheels, in dist, for pip install --find-links dist"
 	@echo "make check  style, types, layers, docstrings and the fast tests"
 	@echo "make test   all tests, against the built wheels"
 	@echo "make programs   installs what some tests need: chromium, postgresql, Java, R"
@@ -43,6 +44,9 @@ help:
 demo: $(VENV)/discreet
 	$(BIN)/discreet demo --dir demo
 	@echo "The command discreet is in this shell after: . $(BIN)/activate"
+
+wheels: $(VENV)/wheels
+	@ls dist/*.whl
 
 check:
 	$(MAKE) -j 2 --output-sync=target lint fast
@@ -101,7 +105,7 @@ dist: audit
 
 # The containers install the wheels that are built here, by the steps of the how-to for a bare machine.
 COMPOSE ?= podman compose
-service: $(VENV)/wheel
+service: $(VENV)/wheels
 	$(COMPOSE) --file packages/discreet-service/container/compose.yaml up --build
 
 # Against the wheel's command. A warning is an error. The vignette is run where the package is built, and not again.
@@ -153,10 +157,14 @@ $(VENV)/kernels: $(VENV)/core $(foreach file,$(SOURCES),$(if $(findstring /kerne
 	find . -path '*/discreet/kernels/*.nbi' -delete
 	touch $@
 
-# The other wheels, and with them everything.
-$(VENV)/wheel: $(VENV)/discreet $(VENV)/dependencies $(PLUGIN_SOURCES) $(VENV)/kernels
+# The other wheels, of which nothing is installed here.
+$(VENV)/wheels: $(VENV)/discreet $(PLUGIN_SOURCES)
 	for name in $(PLUGINS); do \
 	  (cd packages/$$name && $(abspath $(BIN))/python -m hatchling build -t wheel -d $(CURDIR)/dist) || exit 1; \
 	done >> $(VENV)/build.log
+	touch $@
+
+# All wheels, installed with everything that they need.
+$(VENV)/wheel: $(VENV)/wheels $(VENV)/dependencies $(VENV)/kernels
 	$(PIP) $(INSTALL_OURS) $(PLUGINS)
 	touch $@

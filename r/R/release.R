@@ -64,7 +64,7 @@ confint.discreet_release <- function(object, parm, level = object$fit$confidence
 at_level <- function(object, level) {
   if (is.null(object$fit) || isTRUE(all.equal(level, object$fit$confidence))) return(object)
   if (object$method != "linear" || is.null(object$moments)) {
-    refuse("The intervals of this release are at level ", object$fit$confidence, ". Ask for another with `confidence` when you fit.")
+    refuse("This fit has intervals at level ", object$fit$confidence, " only. For another level, give `confidence` when you fit.")
   }
   dp_fit(from = object, columns = unlist(object$selected), confidence = level, quiet = TRUE)
 }
@@ -150,14 +150,14 @@ print_selected <- function(release) {
 # Whether the intervals of selected columns hold after the selection.
 after_selection <- function(release) {
   how <- release$request$parameters$selective_inference
-  if (identical(how, "split")) return("Half of the units selected, the others gave these intervals, which hold after the selection.")
+  if (identical(how, "split")) return("Half of the units selected the columns. The other half gave these intervals, so they hold after the selection.")
   if (identical(how, "fission") && !is.null(release$moments$fission)) {
-    return("One half of the information selected, the other half gave these intervals, which hold after the selection.")
+    return("Half of the information in the moments selected the columns. The other half gave these intervals, so they hold after the selection.")
   }
   fitted <- unique(unlist(lapply(release$fit$coefficients, function(one) one$column)))
   is_by_earlier <- !is.null(release$request$chosen$by) && identical(release$request$chosen$dataset, release$provenance$dataset)
   is_derived <- !is.null(release$provenance$derived_from) && setequal(fitted, unlist(release$selected))
-  if (is_by_earlier || is_derived || release$method == "run") "The same rows selected: nothing guarantees the level of these intervals." else ""
+  if (is_by_earlier || is_derived || release$method == "run") "The same rows selected the columns, so the level of these intervals is not guaranteed." else ""
 }
 
 count_of <- function(candidates) {

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from discreet.release import Release as Release
     from discreet.report import render as render
     from discreet.report.accuracy_chart import accuracy_chart as accuracy_chart
+    from discreet.report.model_charts import subset_chart as subset_chart
     from discreet.simulation.fits import expected_fit as expected_fit
     from discreet.simulation.rivals import Rival as Rival
     from discreet.simulation.scenario import Scenario as Scenario
@@ -67,6 +68,7 @@ _HOMES = {
     "open_table": "discreet.data.sources",
     "public_moments": "discreet.data.public_moments",
     "render": "discreet.report",
+    "subset_chart": "discreet.report.model_charts",
     "sure_independence_screening": "discreet.estimators.public_screening",
     "top_k_accuracy": "discreet.simulation.top_k",
     "top_k_metrics": "discreet.kernels.top_k.top_k_metrics",
@@ -102,6 +104,7 @@ __all__ = [
     "open_table",
     "public_moments",
     "render",
+    "subset_chart",
     "sure_independence_screening",
     "top_k_accuracy",
     "top_k_metrics",

@@ -16,7 +16,7 @@ def read_text(path: str | Path, kind: str) -> str:
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or "no such file"
         raise InvalidParameterError(
-            f"The {kind} file must be readable, but {path} is not: {reason.lower()}. Check the path."
+            f"The {kind} file {path} cannot be read: {reason.lower()}. Check the path."
         ) from None
 
 

@@ -78,4 +78,5 @@ class Drawing(str):
     __slots__ = ()
 
     def _repr_svg_(self) -> str:
-        return str(self)
+        head, end, marks = self.partition(">")  # its words are dark: on a dark page it needs a white ground
+        return f'{head}{end}<rect width="100%" height="100%" fill="#ffffff"/>{marks}'

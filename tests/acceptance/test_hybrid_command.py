@@ -342,8 +342,8 @@ REFUSALS = {
     ),
     "a parameter of another method": (lambda p: None, {"method": "hybrid", "loss": "log"}, 2, "has no parameter loss"),
     "an output of no kind": (lambda p: None, {"weighted_out": "weighted.xlsx"}, 2, ".parquet, .pq, .csv"),
-    "an output over the public file": (lambda p: None, {"weighted_out": "public.parquet"}, 2, "must not replace"),
-    "an output over the private file": (lambda p: None, {"weighted_out": "people.parquet"}, 2, "must not replace"),
+    "an output over the public file": (lambda p: None, {"weighted_out": "public.parquet"}, 2, "would replace"),
+    "an output over the private file": (lambda p: None, {"weighted_out": "people.parquet"}, 2, "would replace"),
     "two outputs in one": (lambda p: None, {"weighted_out": "a.csv", "out": "a.csv"}, 2, "file of its own"),
     "an output in no folder": (lambda p: None, {"weighted_out": "none/a.csv"}, 2, "must be writable"),
     "a study of a charged data set": (lambda p: change_binary(p), {"as_published": ""}, 9, "has a cap in the ledger"),
@@ -433,7 +433,7 @@ FREE_REFUSALS = {
         "--epsilon",
     ),
     "a private table": (["--public", "public.parquet", "--weighted-out", "a.csv", "--data", "people.csv"], 2, "--data"),
-    "over the release": (["--public", "public.parquet", "--weighted-out", "release.json"], 2, "must not replace"),
+    "over the release": (["--public", "public.parquet", "--weighted-out", "release.json"], 2, "would replace"),
 }
 
 

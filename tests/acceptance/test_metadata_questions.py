@@ -5,6 +5,7 @@ import json
 import pytest
 
 from discreet.cli import metadata as command
+from discreet.cli import metadata_questions
 from discreet.data.metadata import Metadata
 
 
@@ -51,6 +52,30 @@ def test_an_answer_that_cannot_be_is_asked_again(talk):
     assert metadata.columns["age"].upper == 110
     for words in ("A whole number is needed", "the lesser first", "at least two values"):
         assert words in asked
+
+
+def test_a_source_is_proposed_again_and_a_wrong_letter_is_explained(talk):
+    """Enter repeats the source of the column before; what is no letter of a type is asked again."""
+    columns = ["0 110", "", "0 110", "code book", "", "0 100", "", "", "north, south", "", "", "0 20", "form 3"]
+    metadata, asked = talk("patient", "", "240", *columns)
+    assert [column.source for column in metadata.columns.values()] == ["code book"] * 3 + ["form 3"]
+    assert "Type i, r, c or l." in asked
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "letter"),
+    [
+        ("age", "category", "r"),
+        ("weight_kg", "category", "r"),
+        ("age_group", "category", "c"),
+        ("passage", "category", "c"),
+        ("age", "integer", "i"),
+        ("patient_id", "integer", "l"),
+    ],
+)
+def test_a_name_proposes_a_type(name, kind, letter):
+    """A CSV file has no types; a storage type comes before a name, but for codes and identifiers."""
+    assert metadata_questions._proposal(name, kind)[0] == letter
 
 
 def test_several_rows_need_whose_they_are(talk):

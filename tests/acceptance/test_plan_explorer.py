@@ -72,7 +72,7 @@ def test_sliders_show_the_best_selection_and_its_command(page: Page, tmp_path: P
         )
         expect(page.locator("#explorer-answer")).to_contain_text(f"in {chance} of 100 such tables")
         expect(page.locator("#explorer-command")).to_have_text(
-            f"discreet select --method {name} --epsilon {(0.5, 2)[epsilon]}"
+            f"discreet select \\ --method {name} \\ --epsilon {(0.5, 2)[epsilon]}"
         )
     assert page.locator("#explorer-curves polyline").count() == 2
     assert page.locator("#explorer-scenario").count() == 0  # what has one value has no slider

@@ -93,7 +93,7 @@ def test_each_command_writes_to_the_witness_that_is_named(place, commands):
     with Ledger(place.ledger) as ledger:
         hashes = {entry.hash for entry in ledger.history()}
     assert {json.loads(line)["hash"] for line in Path("kept.witness").read_text().splitlines()} == hashes
-    assert "must not replace what is read" in place.run(*commands["fit"], "--out", "kept.witness").refused(2)
+    assert "would replace" in place.run(*commands["fit"], "--out", "kept.witness").refused(2)
 
 
 def test_a_witness_that_is_missing_stops_every_command(place, commands):

@@ -149,7 +149,10 @@ def test_the_check_reads_the_header_alone(place: Place) -> None:
     """Of a CSV file its first line, with no row behind it; labels of an enumeration are not shown."""
     Path("head.csv").write_text("visits,age,income,site\n")
     done = place.run("metadata", "check", "people.yaml", "--data", "head.csv")
-    assert (done.code, done.out.splitlines()[0]) == (0, "visits: integer, no storage type: not checked")
+    assert (done.code, done.out.splitlines()[0]) == (
+        0,
+        "The table stores no type of 4 columns, so only the names were compared.",
+    )
     with duckdb.connect("labels.duckdb") as connection:
         labels = "ENUM('zq7731', 'north')"
         connection.execute(f"CREATE TABLE a (visits INTEGER, age {labels}, income DECIMAL(9, 2), site {labels})")

@@ -290,7 +290,7 @@ def _lost_caps(entry: "workflow.Entry") -> bool:
 def _existing(location: str | None, witness: Path | None = None, *, is_restored: bool = False) -> "workflow.Ledger":
     """Open a ledger to look at it: a mistyped path must not look like an empty ledger, nor like an empty witness."""
     if location is not None and "://" not in location and not Path(location).exists():
-        raise BudgetError(f"The ledger must exist to be shown, but {location[:300]} does not. Check --ledger.")
+        raise BudgetError(f"Ledger {location[:300]} does not exist. Check --ledger.")
     if witness is not None and not witness.is_file():
         raise InvalidParameterError(f"The witness must be a file, but {str(witness)[:300]} is not. Check --witness.")
     return workflow.Ledger(location, witness=witness, is_restored=is_restored)

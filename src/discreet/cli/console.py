@@ -34,9 +34,7 @@ def as_json(schema: str, **fields: Any) -> None:
 def spare(out: Path, *read: str | Path | None) -> None:
     """Refuse to write over a file that the command reads or charges."""
     if out.is_file() and any(path is not None and os.path.isfile(path) and out.samefile(path) for path in read):
-        raise InvalidParameterError(
-            f"The output must not replace what is read, but {out} is read. Choose another path."
-        )
+        raise InvalidParameterError(f"The output would replace {out}, which the command reads. Choose another path.")
 
 
 def differ(*paths: Path | None) -> None:

@@ -54,7 +54,7 @@ def show_dry_run(record: Mapping[str, Any], json_: bool, expected: "Sequence[Twi
             "  in parts     one half of the information selects, the other is fitted: intervals 1.4 times as wide"
         )
     elif parameters.get("selective_inference") == "none" and "fit" in parameters:
-        lines.append("  all rows     select and are fitted: nothing guarantees the level of the intervals")
+        lines.append("  all rows     select and are fitted: the level of the intervals is not guaranteed")
     if noise.max_false is not None:
         lines.append(f"  false column chance {noise.max_false:.3g} at most if no column is associated with the target")
     if noise.threshold is not None:

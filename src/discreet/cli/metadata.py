@@ -113,8 +113,13 @@ def check(
     else:
         for name, column in derived.items():
             result(f"{name}: {column['derived']}, within {column['lower']:g} .. {column['upper']:g}")
+        unchecked = [fit for fit in fits or () if fit.stored is None and fit.problem is None]
         for fit in fits or ():
-            result(str(fit))
+            if fit not in unchecked:
+                result(str(fit))
+        if unchecked:
+            n_columns = "one column" if len(unchecked) == 1 else f"{len(unchecked)} columns"
+            result(f"The table stores no type of {n_columns}, so only the names were compared.")
         for text in workflow.findings_together(findings):
             result(text)
     errors = sum(finding.severity == "error" for finding in findings)

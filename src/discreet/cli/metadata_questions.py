@@ -20,6 +20,13 @@ MOST_ASKED = 60
 _ALONE = r"(^|[_. -])({})($|[_. -])"
 _IDENTIFIER = re.compile(_ALONE.format("id|uuid|key|identifier|ssn|nhs|patient|subject|person"), re.IGNORECASE)
 _CODE = re.compile(_ALONE.format("code|zip|postcode|plz|region|district|site|group|class|type|icd"), re.IGNORECASE)
+_NUMBER_NAME = re.compile(
+    _ALONE.format(
+        "age|years?|months?|weeks?|days?|hours?|height|weight|bmi|income|salary|wage|price|cost|amount|count|number|score|"
+        "visits|pulse|pressure|temperature|dose|distance|rate|size"
+    ),
+    re.IGNORECASE,
+)
 _TYPES = {"i": "integer", "r": "real", "c": "category", "l": ""}
 _NUMBER = r"([-+]?[\d.]+(?:e[-+]?\d+)?)"
 _RANGE = re.compile(rf"\s*{_NUMBER}\s*(?:\.\.|,|;|to|\s)\s*{_NUMBER}\s*", re.IGNORECASE)
@@ -50,9 +57,11 @@ def answers(header: Header, stated: Mapping[str, Any], asked: Ask = ask) -> dict
     try:
         _about_units(header, stated, facts, asked)
         others = [(name, storage) for name, storage in header if name != facts.get("unit_id")]
+        source = ""
         for name, storage in others[:MOST_ASKED]:
             if workflow.kind_of(name, storage):
-                columns[name] = _about_column(name, storage, asked)
+                columns[name] = _about_column(name, storage, source, asked)
+                source = (columns[name] or {}).get("source") or source
     except EOFError:
         say("")
     if len(header) > MOST_ASKED:
@@ -81,23 +90,28 @@ def _about_units(header: Header, stated: Mapping[str, Any], facts: dict[str, Any
             facts |= {"neighboring": "replace_one", "n_rows": n_rows}
 
 
-def _about_column(name: str, storage: str, asked: Ask) -> dict[str, Any] | None:
-    """Return what is declared of a column; None where it is left out."""
+def _about_column(name: str, storage: str, source: str, asked: Ask) -> dict[str, Any] | None:
+    """Return what is declared of a column, by default from the source before; None where it is left out."""
     kind = workflow.kind_of(name, storage)
     if kind == "boolean":
         return {}
     proposed, why = _proposal(name, str(kind))
-    letter = ""
-    while letter not in _TYPES:
-        text = asked(f"\n{name}{why}: (i)nteger, (r)eal, (c)ategory, or (l)eave out?", proposed)
-        letter = text[:1].lower()
+    letter = _letter(f"\n{name}{why}: (i)nteger, (r)eal, (c)ategory, or (l)eave out?", proposed, asked)
     if letter == "l":
         return None
     fields: dict[str, Any] = {"type": _TYPES[letter]}
     fields |= _levels(asked) if letter == "c" else _bounds(asked)
     if len(fields) > 1:
-        fields["source"] = asked("  Where is that written, such as: code book, page 12", "")[:1000]
+        fields["source"] = asked("  Where is that written, such as: code book, page 12", source)[:1000]
     return fields
+
+
+def _letter(question: str, proposed: str, asked: Ask) -> str:
+    while True:
+        letter = asked(question, proposed)[:1].lower()
+        if letter in _TYPES:
+            return letter
+        say("  Type i, r, c or l. The values that could occur are asked next.")
 
 
 def _proposal(name: str, kind: str) -> tuple[str, str]:
@@ -106,6 +120,8 @@ def _proposal(name: str, kind: str) -> tuple[str, str]:
         return "l", ", by its name an identifier, which no model uses"
     if kind in ("integer", "real") and _CODE.search(name):
         return "c", f", stored as {kind}, by its name a code, whose order may mean nothing"
+    if kind == "category" and _NUMBER_NAME.search(name) and not _CODE.search(name):
+        return "r", ", stored as text, by its name a number"
     return kind[0], f", stored as {'text' if kind == 'category' else kind}"
 
 

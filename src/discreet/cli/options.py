@@ -14,7 +14,8 @@ Data = Annotated[
     typer.Option(help="CSV, Parquet, Arrow, DuckDB or SQLite file, folder of Parquet, s3://, postgresql://, spark:..."),
 ]
 Targets = Annotated[
-    str | None, typer.Option(help="Of a table with a value a row: the file with a row for each person and the target.")
+    str | None,
+    typer.Option(help="For a table with one value a row: the file with one row for each person, and the target."),
 ]
 Of = Annotated[str | None, typer.Option(help="Which table of a database.")]
 Stated = Annotated[
@@ -28,7 +29,7 @@ Stated = Annotated[
 Book = Annotated[str | None, typer.Option(help="Ledger file. Default: in the user's data folder.")]
 Witness = Annotated[Path | None, typer.Option(help="The ledger's witness. Default: the one that it records.")]
 Out = Annotated[Path | None, typer.Option(help="Write the release here (JSON).")]
-Fresh = Annotated[bool, typer.Option("--fresh", help="Draw again, and pay again, what was answered before.")]
+Fresh = Annotated[bool, typer.Option("--fresh", help="Draw anew what was answered before, and pay again.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Show cost and noise; open no data, spend nothing.")]
 Json = Annotated[bool, typer.Option("--json", help="The release, or the plan, as JSON.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before spending.")]

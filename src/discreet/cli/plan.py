@@ -85,7 +85,7 @@ def question(
         list[str] | None, typer.Option(help="Columns that may be selected: COL,COL. Default: all declared.")
     ] = None,
     epsilon: Annotated[str, typer.Option(help="Privacy losses to try, in nats: E,E.")] = "0.1,0.3,1,3,10",
-    delta: Annotated[float, typer.Option(help="For the methods that gain by one. 0: pure epsilon alone.")] = 1e-6,
+    delta: Annotated[float, typer.Option(help="For methods that gain from one; 0: pure epsilon only.")] = 1e-6,
     n_rows: Annotated[
         str | None, typer.Option(help="Rows of the table: N, or N,N to compare. Default: the public number.")
     ] = None,
@@ -100,30 +100,28 @@ def question(
     method: Annotated[
         list[str] | None,
         typer.Option(
-            help="The request at hand, which comes first: pcls, pcpl, moments, sis, two-stage or decorrelated. May be "
-            "repeated."
+            help="Your request, listed first: pcls, pcpl, moments, sis, two-stage or decorrelated. May be repeated."
         ),
     ] = None,
     set_: Annotated[
         list[str] | None, typer.Option("--set", help="A parameter of these methods: NAME=VALUE, as JSON.")
     ] = None,
-    alone: Annotated[bool, typer.Option("--alone", help="Compare nothing with the request at hand.")] = False,
-    compare: Annotated[
-        bool, typer.Option("--compare", help="Only the comparison in full, at the first epsilon.")
-    ] = False,
+    alone: Annotated[bool, typer.Option("--alone", help="Show your request only, without alternatives.")] = False,
+    compare: Annotated[bool, typer.Option("--compare", help="Only the full comparison, at the first epsilon.")] = False,
     full: Annotated[
-        bool, typer.Option("--full", help="All selections, all measures, and what theory says; default the essentials.")
+        bool,
+        typer.Option("--full", help="All selections, all measures, and what theory says. Default: the essentials."),
     ] = False,
     goal: Annotated[
         str | None,
-        typer.Option(help='The epsilon that is needed for "right>=0.9", or for overlap or explained.'),
+        typer.Option(help='Find the epsilon needed for "right>=0.9"; also for overlap or explained.'),
     ] = None,
     tables: Annotated[
         int | None,
         typer.Option(help="Tables to draw for each figure. Default 16, and 200 for the selections that do best."),
     ] = None,
     draws: Annotated[int, typer.Option(help="Draws of noise on each table.")] = 1,
-    seed: Annotated[int, typer.Option(help="Of the simulation.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the simulation.")] = 0,
 ) -> PlanAsked:
     """What a plan asks."""
     measure_and_least = _asked(goal)

@@ -246,11 +246,13 @@ def _chance_notes(question: "workflow.Question", expectation: "workflow.Expectat
         else []
     )
     chances = [
-        f"{visible(name)} {percent(chance.chance_by_noise)}"
+        f"{percent(chance.chance_by_noise)} ({visible(name)})"
         for name, chance in told
         if chance.chance_by_noise is not None
     ]
-    return [*notes, *([f"{at}, some column of a table without any effect: {'; '.join(chances)}."] if chances else [])]
+    if chances:
+        notes.append(f"{at}, the chance that a table without any effect gives a column: {'; '.join(chances)}.")
+    return notes
 
 
 def _fit_notes(question: "workflow.Question", expectation: "workflow.Expectation") -> list[str]:
@@ -286,7 +288,7 @@ def _condition(condition: dict[str, Any]) -> str:
     quantity, sign = condition["quantity"], SIGNS[condition["relation"]]
     needed = "more than is possible" if condition["needed"] is None else f"{sign} {_plain(condition['needed'])}"
     verdict = "holds" if condition["holds"] else "fails"
-    return f"  {verdict}  {quantity} {_plain(condition['found'])}, {needed} needed so that {condition['purpose']}"
+    return f"  {verdict}: {quantity} {_plain(condition['found'])}; {needed} is needed so that {condition['purpose']}"
 
 
 def _plain(value: float) -> str:

@@ -17,8 +17,9 @@ if TYPE_CHECKING:
 PublicTable = Annotated[
     Path | None,
     typer.Option(
-        help="A file of public records with the same columns, the target not needed, that the metadata declare under "
-        "public: means and covariances of the columns are its, and cost nothing. For moments, decorrelated and auto."
+        help="A file of public records with the same columns (the target is not needed), declared under public in the "
+        "metadata. Means and covariances of the columns are taken from it and cost nothing. For moments, decorrelated "
+        "and auto."
     ),
 ]
 USE_PUBLIC = ("moments", "decorrelated", "auto")

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 CONTRADICTION = "A private look at the rows speaks against these public products: others were bought in their place."
 
+_OTHER_HALF = "The other half gave these intervals, so they hold after the selection."
+
 SCREENINGS = ("canonical_lipschitz", "one_shot", "peeling")
 """Mechanisms that do not choose among models."""
 
@@ -66,18 +68,15 @@ def _after_selection(release: "Release") -> list[str]:
     if not release.fit or not release.fit.has_intervals:
         return []
     if reports.is_by_half(release):
-        return ["  half of the units selected columns, the others gave these intervals, which hold after the selection"]
+        return [f"  Half of the units selected the columns. {_OTHER_HALF}"]
     if reports.is_by_fission(release):
         anew = release.provenance.derived_from is not None
         columns = ", ".join(release.selected) or "no column"
-        chosen = [f"  Selected again, from one half of the information in the moments: {columns}"] if anew else []
-        return [
-            *chosen,
-            f"  one half of the information selected{' again' if anew else ''}, the other half gave these intervals, "
-            "which hold after the selection",
-        ]
+        if anew:
+            return [f"  Selected again, by half of the information in the moments: {columns}", f"  {_OTHER_HALF}"]
+        return [f"  Half of the information in the moments selected the columns. {_OTHER_HALF}"]
     if reports.is_of_selection(release):
-        return ["  the same rows selected the columns: nothing guarantees the level of these intervals"]
+        return ["  The same rows selected the columns, so the level of these intervals is not guaranteed."]
     return []
 
 

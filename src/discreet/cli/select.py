@@ -137,7 +137,7 @@ def select(
     ledger: Book = None,
     witness: Witness = None,
     from_: Annotated[
-        Path | None, typer.Option("--from", help="Of --until: a release of moments to go on from; it counts.")
+        Path | None, typer.Option("--from", help="With --until: a release of moments to continue from; it counts.")
     ] = None,
     out: Out = None,
     fresh: Fresh = False,

@@ -8,27 +8,30 @@ import typer
 def stops(
     until: Annotated[
         float | None,
-        typer.Option(
-            help="Of moments, in the place of --epsilon: buy parts until each column is so sure, such as 0.9."
-        ),
+        typer.Option(help="For moments, instead of --epsilon: buy parts until each column is this sure, such as 0.9."),
     ] = None,
     until_width: Annotated[
         float | None,
         typer.Option(
-            help="Of moments, in the place of --until: buy parts until the widest 95% posterior interval of a "
-            "coefficient is so wide at most, in the coefficient's own unit."
+            help="For moments, instead of --until: buy parts until no 95% posterior interval of a "
+            "coefficient is wider than this, in the coefficient's own unit."
         ),
     ] = None,
     until_coefficient: Annotated[
-        str | None, typer.Option(help="Of --until-width: the coefficient, or the column, whose interval alone counts.")
+        str | None, typer.Option(help="With --until-width: the only coefficient or column whose interval counts.")
     ] = None,
-    at_most: Annotated[float | None, typer.Option(help="Of --until: the ceiling on epsilon, of all parts.")] = None,
+    at_most: Annotated[
+        float | None, typer.Option(help="With --until: the ceiling on the epsilon of all parts together.")
+    ] = None,
     until_of: Annotated[
-        str, typer.Option(help="Of --until: columns, that each matters or that it does not; or the likeliest model.")
+        str,
+        typer.Option(help="With --until: what must be sure: columns (whether each matters), or the likeliest model."),
     ] = "columns",
     until_prior: Annotated[
         str,
-        typer.Option(help="Of --until: sparse (few, strong effects expected) or broad (any number of effects)."),
+        typer.Option(
+            help="With --until: the prior, sparse (few, strong effects expected) or broad (any number of effects)."
+        ),
     ] = "sparse",
 ) -> dict[str, Any]:
     """When parts stop: what was given, as a request holds it; nothing where no parts are bought."""

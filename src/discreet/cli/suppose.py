@@ -15,26 +15,28 @@ Effect = Annotated[
     ),
 ]
 NTrue = Annotated[
-    int | None, typer.Option(help="Without --effect: the first so many columns matter alike. Default 3, or half.")
+    int | None,
+    typer.Option(help="Without --effect: number of columns that matter, equally; the first ones. Default 3, or half."),
 ]
 RSquared = Annotated[
-    str | None, typer.Option(help="Part of the target's variance that they explain; R,R: a scenario each. Default 0.5.")
+    str | None,
+    typer.Option(help="Share of the target's variance that they explain; R,R: a scenario each. Default 0.5."),
 ]
 NoiseSd = Annotated[
-    float | None, typer.Option(help="Standard deviation of the rest, in the target's unit, in place of it.")
+    float | None, typer.Option(help="Standard deviation of the errors, in the target's unit; instead of --r-squared.")
 ]
 Correlation = Annotated[
-    str | None, typer.Option(help="Of each column with the one before it; C,C: a scenario each. Default 0.")
+    str | None, typer.Option(help="Correlation of neighboring columns; C,C: a scenario each. Default 0.")
 ]
 Times = Annotated[
-    str | None, typer.Option(help="Multiply all effects, the noise left as it is; T,T: a scenario each. Default 1.")
+    str | None, typer.Option(help="Multiply all effects, not the noise; T,T: a scenario each. Default 1.")
 ]
 Like = Annotated[
     Path | None,
     typer.Option(
-        help="A PUBLIC table with the same columns, of other people, that the metadata declare under public: rows are "
-        "drawn from it, and what BIC selects in it has the effects found there. It is read without privacy: never give "
-        "the private table."
+        help="A PUBLIC table of other people with the same columns, declared under public in the metadata. Rows are "
+        "drawn from it, and the columns that BIC selects there have the effects estimated there. It is read without "
+        "privacy: never give the private table."
     ),
 ]
 

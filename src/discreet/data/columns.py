@@ -101,7 +101,7 @@ class CategoryColumn(_Column):
         if self.levels is None:
             return self
         if len(self.levels) < 2:
-            raise ValueError("levels must be at least two")
+            raise ValueError("levels must list at least two values")
         if len(set(self.levels)) < len(self.levels):
             raise ValueError("levels must not repeat")
         if self.unknown is not None and self.unknown not in self.levels:

@@ -344,7 +344,7 @@ class Metadata(MetadataFields):
         if column is None:
             known = list(self.columns)
             raise MetadataError(
-                f"Every column used must be declared in the metadata, but column={name[:80]!r} is not. "
+                f"Column {name[:80]!r} is not declared in the metadata. "
                 f"{did_you_mean(name, known)}Declared are: {', '.join(known[:30])}{self._further()}."
             )
         if not column.is_declared:

@@ -221,9 +221,7 @@ def _check_names(metadata: Metadata, target: str, names: tuple[str, ...]) -> Non
         raise InvalidParameterError("At least one column besides the target is needed. Name some with --candidates.")
     for name in (*names, target):
         if name not in metadata.columns:
-            raise MetadataError(
-                f"Every column used must be declared in the metadata, but {name[:80]!r} is not. Declare it."
-            )
+            raise MetadataError(f"Column {name[:80]!r} is not declared in the metadata. Declare it.")
     if not metadata.is_number(target):
         raise MetadataError(f"The target must be numeric, but {target!r} is a category. Declare it as 0 and 1.")
 

@@ -140,9 +140,7 @@ def table_at(source: Any, metadata: Metadata, table: str | None = None) -> Table
         )
     path = Path(os.path.expanduser(source))
     if not _exists(path):
-        raise InvalidParameterError(
-            f"The data must be a file or a folder of Parquet files, but {str(source)[:300]} is not. Check the path."
-        )
+        raise InvalidParameterError(f"File {str(source)[:300]} was not found. Check the path of the data.")
     path = path.resolve()  # the same file by another path is the same source
     if path.is_dir():
         return ParquetTable(path, metadata, table)

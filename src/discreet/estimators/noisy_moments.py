@@ -16,9 +16,11 @@ from discreet.ledger import Ledger
 from discreet.methods.moments import fission
 from discreet.methods.moments.moment_answers import MomentAnswers
 from discreet.methods.moments.moments_selection import NoisyMoments as NoisyMomentsMethod
+from discreet.notebook import Drawing
 from discreet.parameters.shared import LINEAR_COEF_BOUND
 from discreet.parameters.subset_selection import MomentsParameters
 from discreet.release import Release
+from discreet.report.model_charts import lasso_chart
 from discreet.typing import Floats
 from discreet.workflow.derive import fit_from, select_from
 from discreet.workflow.paid_parts import parts_of, pay_as_you_go
@@ -212,3 +214,18 @@ class NoisyMoments(SubsetSelector, MomentsParameters):
         inference = self.release_.request["parameters"].get("selective_inference")
         answers = MomentAnswers(fission.parts_of(self.release_.moments, inference)[0])
         return *answers.lasso_path(), answers.labels
+
+    def lasso_chart(self) -> Drawing:
+        """Return the picture of the lasso's path, for free.
+
+        Returns
+        -------
+        Drawing
+            An SVG element as a text; a notebook shows it.
+        """
+        _, coefficients, labels = self.lasso_path()
+        record = self.release_.moments
+        # The intercept is in every model and has no owner.
+        owners = {} if record is None else dict(zip(record.labels, record.owners, strict=True))
+        places = [place for place, label in enumerate(labels) if owners[label] is not None]
+        return lasso_chart(coefficients[:, places], [labels[place] for place in places])

@@ -31,8 +31,7 @@ def check_granted(store: Store, account: Account | None, dataset: str, guarantee
         delta = charged(guarantee.delta, DELTA_GRAIN) * DELTA_GRAIN
     command = _command(store, "grant", dataset, epsilon=as_text(epsilon), delta=as_text(delta))
     raise BudgetError(
-        f"A data set must have a lifetime cap in the ledger, but dataset={dataset!r} has none. "
-        f"The owner of the data sets it with `{command}`."
+        f"Data set {dataset!r} has no lifetime cap in the ledger. The owner of the data sets it with `{command}`."
     )
 
 
@@ -86,7 +85,7 @@ def above_cap(account: Account, amounts: Amounts) -> InvalidParameterError:
 def exceeded(store: Store, sums: Account | Allotment, cost: Amounts) -> BudgetExceededError:
     """Return the error for a cost that does not fit below a cap."""
     return BudgetExceededError(
-        f"A request must fit in what is left of the {_called(*_names(sums))}, but {_too_much_of(sums, cost)}. "
+        f"The request exceeds what is left of the {_called(*_names(sums))}: {_too_much_of(sums, cost)}. "
         f"Ask for less; only the owner of the data may raise the {_noun(sums)}: `{_raise(store, sums, cost)}`.",
         numbers(cost)["epsilon"],
         sums.epsilon_left,

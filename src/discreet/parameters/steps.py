@@ -38,8 +38,8 @@ class StepsParameters(Parameters):
             description="How intervals stay valid after the selection. split: half of the units, by secret coins, "
             "choose the columns, the others give the coefficients, each at all of epsilon. fission: for moments and a "
             "linear fit, one half of what the noisy moments tell chooses, the other is fitted. none: all rows do both, "
-            "and nothing guarantees the intervals' level. Default fission where a unit owns one row and nothing is "
-            "screened, else split."
+            "and the level of the intervals is not guaranteed. Default fission where a unit owns one row and nothing "
+            "is screened, else split."
         ),
     ] = None
 

@@ -33,6 +33,7 @@ _TO_MIDDLE = 4.5
 """From the middle of a line of words down to its base line."""
 _TICK, _GAP, _PADDING = 5, 10, 6
 _KEY_HEIGHT, _SYMBOL = 20, 26
+_RISE_COS, _RISE_TAN = math.cos(math.radians(50)), math.tan(math.radians(50))
 
 Tick = tuple[float, str]
 """A number on an axis, and what is written there."""
@@ -127,6 +128,14 @@ class Panel:
         """Write words that end left of the panel, in the middle of a row."""
         self.marks.append(_text(dx, self.y(y) + _TO_MIDDLE, words, color, "end", is_bold))
         self.left = max(self.left, 1.05 * pixels(visible(words)) - dx)
+
+    def column_label(self, x: float, words: str, color: str, is_bold: bool = False) -> None:
+        """Write words above the panel that rise to the right from the middle of a column."""
+        at, length = self.x(x), pixels(visible(words)) * _RISE_COS
+        turned = f'transform="translate({at + _TO_MIDDLE:.1f},-8)rotate(-50)"'
+        self.marks.append(_text(0, 0, words, color, is_bold=is_bold, place=turned))
+        self.top = max(self.top, 8 + _LINE_HEIGHT + length * _RISE_TAN)
+        self.right = max(self.right, at + _LINE_HEIGHT + length - self.width)
 
     def title(self, words: str) -> None:
         """Write words above the panel, in its middle; nothing of an empty text."""

@@ -147,7 +147,7 @@ def _notes(release: Release) -> list[str]:
     if request_facts.is_by_half(release):
         notes.append("Half of the units selected the columns, the others gave these intervals.")
     if request_facts.is_of_selection(release):
-        notes.append("The same rows selected the columns: nothing guarantees the level of these intervals.")
+        notes.append("The same rows selected the columns, so the level of these intervals is not guaranteed.")
     if promised(release) is None:
         notes.append("NOT PRIVATE: no guarantee, for study. It must not leave.")
     return notes

@@ -48,7 +48,8 @@ def _line(row: list[str], widths: list[int]) -> str:
 
 
 def _verdict(verdict: str) -> str:
-    return verdict if verdict == NOTHING else f"that its levels do not differ is {verdict}"
+    differ = {"ruled out": "its levels differ", "not ruled out": "its levels may not differ"}
+    return f"{differ[verdict]} (all coefficients 0 is {verdict})" if verdict in differ else verdict
 
 
 def _notes(record: Fit, is_hybrid: bool) -> list[str]:

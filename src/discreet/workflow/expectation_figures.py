@@ -85,8 +85,8 @@ def _check(question: Question) -> None:
     wrong = [epsilon for epsilon in question.epsilons if not LEAST_EPSILON <= epsilon <= MOST_EPSILON]
     if wrong or not question.epsilons:
         raise InvalidParameterError(
-            f"Each epsilon must lie in [{LEAST_EPSILON:g}, {MOST_EPSILON:g}], but found "
-            f"{f'{wrong[0]:g}' if wrong else 'none'}. Give numbers such as 0.1,1,10."
+            f"Each epsilon must lie in [{LEAST_EPSILON:g}, {MOST_EPSILON:g}], but "
+            f"{f'{wrong[0]:g} does not' if wrong else 'none is given'}. Give numbers such as 0.1,1,10."
         )
     for name, value in question.parameters.items():
         if not _is_finite(value):  # has no place in a request, nor in the key of the cache

@@ -352,9 +352,9 @@ INCOMPLETE = COLUMNS | {"half": {"type": "real", "lower": 0}, "open": {"type": "
     ("target", "candidates", "choices", "error", "words"),
     [
         ("words", None, {}, MetadataError, "must be numeric"),
-        ("none", ["tiny"], {}, MetadataError, "must be declared"),
+        ("none", ["tiny"], {}, MetadataError, "is not declared"),
         ("half", ["tiny"], {}, MetadataError, "public bounds"),
-        ("y", ["tiny", "none"], {}, MetadataError, "must be declared"),
+        ("y", ["tiny", "none"], {}, MetadataError, "is not declared"),
         ("y", ["tiny", "half"], {}, MetadataError, "public bounds"),
         ("y", ["tiny", "open"], {}, MetadataError, "public levels"),
         ("y", [], {}, InvalidParameterError, "At least one candidate"),

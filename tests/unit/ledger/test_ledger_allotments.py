@@ -49,7 +49,7 @@ def test_the_ceiling_holds(shared, ask):
         ask(shared, "0.4", project="thesis")
     assert (refused.value.requested, refused.value.remaining) == (TENTH * 4, TENTH * 3)
     assert str(refused.value) == (
-        "A request must fit in what is left of the allotment of project='thesis' of dataset='rand-hie', but "
+        "The request exceeds what is left of the allotment of project='thesis' of dataset='rand-hie': "
         "epsilon=0.4 is asked, and 0.3 of 0.5 is left. Ask for less; only the owner of the data may raise the "
         f"allotment: `discreet budget allot rand-hie thesis --epsilon 0.6 --ledger {shlex.quote(shared.location)}`."
     )

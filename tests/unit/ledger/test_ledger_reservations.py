@@ -57,7 +57,7 @@ def test_too_much_is_refused_in_numbers(ledger, ask):
         ask(ledger, 0.5)
     assert (refused.value.requested, refused.value.remaining) == (Fraction(1, 2), Fraction(3, 10))
     assert str(refused.value) == (
-        "A request must fit in what is left of the lifetime cap of dataset='rand-hie', but epsilon=0.5 is "
+        "The request exceeds what is left of the lifetime cap of dataset='rand-hie': epsilon=0.5 is "
         "asked, and 0.3 of 1 is left. Ask for less; only the owner of the data may raise the cap: "
         f"`discreet budget grant rand-hie --epsilon 1.2 --ledger {shlex.quote(ledger.location)}`."
     )
@@ -86,7 +86,7 @@ def test_a_data_set_without_cap_is_refused(tmp_path, ask):
     with Ledger(place) as ledger, pytest.raises(BudgetError) as refused:
         ask(ledger, 1)
     assert str(refused.value) == (
-        "A data set must have a lifetime cap in the ledger, but dataset='rand-hie' has none. "
+        "Data set 'rand-hie' has no lifetime cap in the ledger. "
         f"The owner of the data sets it with `discreet budget grant rand-hie --epsilon 1 --ledger '{place}'`."
     )
 

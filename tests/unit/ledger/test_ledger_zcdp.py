@@ -95,7 +95,7 @@ def test_failures_have_a_tenth_of_delta(zcdp, ask):
     event = ComposedEvent((LaplaceEvent(Fraction(1, 100)), FailureEvent(Fraction(4, 10**8))))
     pay(ask, zcdp, event)
     assert pay(ask, zcdp, event).account.delta_left == Fraction(2, 10**8)
-    with pytest.raises(BudgetExceededError, match=r"but delta of failure=0\.00000004 is asked, and 0\.00000002 of"):
+    with pytest.raises(BudgetExceededError, match=r": delta of failure=0\.00000004 is asked, and 0\.00000002 of"):
         pay(ask, zcdp, event)
 
 

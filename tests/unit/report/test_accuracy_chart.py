@@ -25,3 +25,9 @@ def test_axes_tell_epsilon_and_shares():
     """Every epsilon asked stands at the axis, shares run to 100 percent."""
     drawn = accuracy_chart(ratings(["auto"]))
     assert all(f">{label}</text>" in drawn for label in ("1", "5", "20", "0%", "100%", "Epsilon (nats)"))
+
+
+def test_a_notebook_shows_it_on_white():
+    """Words are dark, and a notebook may be dark: the ground comes first, under every mark."""
+    shown = accuracy_chart(ratings(["auto"]))._repr_svg_()
+    assert re.match(r'<svg [^>]*><rect width="100%" height="100%" fill="#ffffff"/>', shown)

@@ -85,7 +85,7 @@
     answer.textContent = "Best here: " + best.rival + ". It selects exactly the right columns in " +
       Math.round(100 * best.right) + " of 100 such tables (two standard errors: " + Math.round(200 * best.error) +
       "); overlap with the right ones " + Math.round(100 * best.overlap) + "%.";
-    command.textContent = data.commands[best.rival].split(data.mark).join(String(epsilon));
+    command.textContent = data.commands[best.rival].split(data.mark).join(String(epsilon)).replace(/ --/g, " \\\n  --");
   }
   Object.keys(data.labels).forEach(function (name) {
     document.getElementById("explorer-" + name).addEventListener("input", show);

@@ -148,7 +148,7 @@ REFUSED = [
     ("linear", {"offset": "o", "weights": "o"}, {}, "'o' is the offset too"),
     ("linear", {"weights": "b"}, {}, "'b' is a candidate too"),
     ("linear", {"weights": "w"}, {"w": {"lower": -1}}, "lower bound of at least 0"),
-    ("linear", {"weights": "none"}, {}, "must be declared"),
+    ("linear", {"weights": "none"}, {}, "is not declared"),
     ("linear", {"offset": "o"}, {"o": {"lower": None, "bounds": "private"}}, "public bounds"),
     ("linear", {"offset": "o", "y_bound": "private"}, {}, "public bounds"),
     ("linear", {"exposure": "e"}, {}, "has no parameter exposure"),

@@ -149,8 +149,8 @@ def test_a_source_that_is_not_stated_is_said():
 @pytest.mark.parametrize(
     ("target", "candidates", "words"),
     [
-        ("z", None, "must be declared"),
-        ("y", ["x1", "z"], "must be declared"),
+        ("z", None, "is not declared"),
+        ("y", ["x1", "z"], "is not declared"),
         ("y", ["y"], "cannot be a candidate"),
         ("y", ["x1", "x1"], "must not repeat"),
         ("y", [], "At least one"),

@@ -10,7 +10,8 @@ from discreet_service.access.roles import Role
 from discreet_service.pages.budgets import remaining_budget
 from discreet_service.pages.forms import validated
 from discreet_service.pages.home import MOST_WAITING
-from discreet_service.pages.requests import request_facts, titled_target
+from discreet_service.pages.requests import request_facts
+from discreet_service.pages.titles import titled_target
 from discreet_service.pages.visit import Visit, redirect, signed_in
 from discreet_service.schemas import DecisionIn
 from discreet_service.use_cases import decisions, requests

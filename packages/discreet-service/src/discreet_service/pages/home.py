@@ -7,6 +7,7 @@ from fastapi import APIRouter, Response
 from discreet.errors import DiscreetError
 from discreet_service.access.roles import EVERYONE, READERS, Role
 from discreet_service.pages.budgets import budget_of
+from discreet_service.pages.titles import titled_targets
 from discreet_service.pages.visit import Visit, signed_in
 from discreet_service.use_cases import datasets, oversight, people, permissions, requests
 
@@ -32,6 +33,7 @@ def show_home(visit: Annotated[Visit, signed_in(*EVERYONE)]) -> Response:
     if who.role in READERS:
         facts["datasets"] = with_budgets(visit)
         facts["requests"] = requests.list_visible(context, who, limit=LATEST)
+        facts["targets"] = titled_targets(visit, facts["requests"])
     if who.role is Role.CURATOR:
         facts["n_waiting"] = len(requests.list_visible(context, who, state="waiting", limit=MOST_WAITING))
     if who.role in (Role.AUDITOR, Role.ADMIN):

@@ -8,7 +8,7 @@ from discreet import workflow
 from discreet.report.words import count, number, part
 
 TOO_FEW = "Too few tables could be simulated in time. Press Compare methods for the figures."
-_WIDTH, _HEIGHT = 260, 90
+_LEFT, _TOP, _WIDTH, _HEIGHT = 40, 24, 258, 90
 
 
 @dataclass(frozen=True)
@@ -96,8 +96,8 @@ def _points(outlook: workflow.Outlook, epsilon: float) -> tuple[Point, ...]:
         Point(
             number(row["epsilon"], 3),
             round(100 * row["right"]),
-            round(20 + place * step, 1),
-            round(10 + (1.0 - row["right"]) * _HEIGHT, 1),
+            round(_LEFT + place * step, 1),
+            round(_TOP + (1.0 - row["right"]) * _HEIGHT, 1),
             row["epsilon"] == epsilon,
         )
         for place, row in enumerate(outlook.rows)

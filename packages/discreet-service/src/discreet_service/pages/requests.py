@@ -6,7 +6,6 @@ from fastapi import APIRouter, Query, Response
 
 from discreet.errors import DiscreetError, InvalidParameterError, NotFoundError
 from discreet.release import canonical_sha256
-from discreet.report.words import titled
 from discreet_service.access.roles import READERS, Role
 from discreet_service.api.paging import Cursor, parse_cursor, split_page
 from discreet_service.call_limits import simulations
@@ -17,6 +16,7 @@ from discreet_service.pages.budgets import remaining_budget
 from discreet_service.pages.odds import Odds, odds_of
 from discreet_service.pages.outlook_text import outlook_text
 from discreet_service.pages.plans import plan_page
+from discreet_service.pages.titles import titled_target, titled_targets
 from discreet_service.pages.visit import Visit, redirect, signed_in
 from discreet_service.problems import public_message
 from discreet_service.schemas import RequestOut
@@ -44,7 +44,8 @@ def list_requests(visit: Reader, state: Annotated[str, Query(max_length=20)] = "
         visit.context, visit.who, state=state or None, before=parse_cursor(cursor), limit=_PAGE_SIZE + 1
     )
     items, following = split_page(rows, [row.seq for row in rows], _PAGE_SIZE)
-    return visit.page("requests", requests=items, state=state, states=STATES, following=following)
+    targets = titled_targets(visit, items)
+    return visit.page("requests", requests=items, targets=targets, state=state, states=STATES, following=following)
 
 
 @router.post("/requests")
@@ -137,15 +138,6 @@ def request_facts(visit: Visit, id_: str, *, tells_outlook: bool = False) -> dic
         "slot_s": _slot_s(visit, request.dataset),
         "form": visit.form,
     }
-
-
-def titled_target(visit: Visit, dataset: str, target: str) -> str:
-    """Return what a title calls the target of a request: by its description, where that is declared and open."""
-    try:
-        columns = permissions.open_dataset(visit.context, visit.who, dataset).metadata.get("columns", {})
-    except NotFoundError:  # no longer open to its analyst
-        return titled(target, None)
-    return titled(target, columns.get(target, {}).get("description"))
 
 
 def _outlook(visit: Visit, request: Request) -> dict[str, Any]:
