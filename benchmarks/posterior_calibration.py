@@ -32,12 +32,16 @@ MOST_OFF = 0.03
 Array = Any
 
 
-def columns(rng: Any, n: int, correlation: float) -> Array:
-    """Uniform on [-1, 1], each correlated with the one before by a normal copula."""
+NORMAL_SD = 0.3
+"""Of normal columns, cut at 1."""
+
+
+def columns(rng: Any, n: int, correlation: float, is_normal: bool) -> Array:
+    """Uniform on [-1, 1] or normal, each correlated with the one before by a normal copula."""
     Z = rng.standard_normal((n, D))
     for j in range(1, D):
         Z[:, j] = correlation * Z[:, j - 1] + (1.0 - correlation**2) ** 0.5 * Z[:, j]
-    return 2.0 * ndtr(Z) - 1.0
+    return np.clip(NORMAL_SD * Z, -1.0, 1.0) if is_normal else 2.0 * ndtr(Z) - 1.0
 
 
 def own(prior: str) -> Callable[[Any], Array]:
@@ -70,14 +74,16 @@ KINDS: dict[str, tuple[Callable[[Any], Array] | None, float]] = {
 """Effects, those of the prior where there are none, and the correlation of neighboring columns."""
 
 
-def table(rng: Any, draw: Callable[[Any], Array], correlation: float, n: int) -> tuple[ArraysTable, Array]:
+def table(
+    rng: Any, draw: Callable[[Any], Array], correlation: float, n: int, is_normal: bool
+) -> tuple[ArraysTable, Array]:
     """Rows and effects: the variance of errors is uniform on its logarithm, and what has no room in the bounds is drawn
     anew, both of them.
     """
-    X, most = columns(rng, n, correlation), Y_BOUND / ROOM
+    X, most = columns(rng, n, correlation, is_normal), Y_BOUND / ROOM
     while True:
         effects, sigma = draw(rng), most * 10.0 ** -rng.uniform(0.0, 1.5)
-        signal = sigma * 3**0.5 * X @ effects
+        signal = sigma / (NORMAL_SD if is_normal else 3**-0.5) * X @ effects
         if signal.var() + sigma**2 <= most**2:
             break
     y = signal + sigma * rng.standard_normal(n)
@@ -98,12 +104,12 @@ def without_noise(sums: NoisySums) -> NoisySums:
     none = np.zeros_like(clean.error)
     return NoisySums(
         moments._replace(gram_variance=none, xty_variance=np.zeros(len(none)), yty_variance=0.0),
-        clean._replace(error=none), sums.layout, sums.rows_per_unit,
+        clean._replace(error=none), sums.layout, sums.rows_per_unit, None, sums.is_clipped,
     )  # fmt: skip
 
 
 def stated(
-    kind: str, of_tables: str, epsilon: float, delta: float, n: int, tables: range
+    kind: str, of_tables: str, epsilon: float, delta: float, n: int, tables: range, is_normal: bool = False
 ) -> tuple[dict[str, Floats], Bools]:
     """The chance of each column by prior, and whether it matters."""
     make, correlation = KINDS[kind]
@@ -111,7 +117,7 @@ def stated(
     truths, prepared = list[Bools](), None
     for seed in tables:
         rng = np.random.default_rng([seed, len(kind)])  # noqa: TID251 - simulated data, not noise
-        rows, effects = table(rng, make or own(of_tables), correlation, n)
+        rows, effects = table(rng, make or own(of_tables), correlation, n, is_normal)
         prepared = prepared or method_of("moments", epsilon=epsilon, delta=delta).prepare(rows.metadata, "y")
         record = prepared.run(rows, Source.seeded(2**20 + seed)).moments
         question = of_moments(record)
@@ -149,13 +155,14 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=1000)
     parser.add_argument("--kind", default="", help="kinds whose name holds this")
     parser.add_argument("--prior", default="broad", choices=list(PRIORS), help="of the first and the last kind")
+    parser.add_argument("--normal", action="store_true", help="columns, where default are uniform ones")
     given = parser.parse_args()
     count = given.tables // len(KINDS)
     for kind in KINDS:
         if given.kind not in kind:
             continue
         tables = range(given.seed, given.seed + count)
-        chances, truths = stated(kind, given.prior, given.epsilon, given.delta, given.rows, tables)
+        chances, truths = stated(kind, given.prior, given.epsilon, given.delta, given.rows, tables, given.normal)
         title = (
             f"{kind} ({given.prior}), {count} tables of {given.rows}, epsilon {given.epsilon:g}: said / true (columns)"
         )

@@ -15,12 +15,15 @@ from typer.testing import CliRunner
 
 import discreet as dc
 from discreet.cli.main import app
+from discreet.data.engine import Table
 from discreet.ledger import Ledger
 from discreet.methods.moments.moments_selection import NoisyMoments
 from discreet.release import Release
-from discreet.workflow.paid_ceiling import Ceiling, free_ceiling, question_of
+from discreet.workflow.paid_ceiling import Ceiling, free_reserved, question_of
 from discreet.workflow.paid_parts import parts_of, pay_as_you_go, pool
 from discreet.workflow.paid_terms import Terms, terms_for
+from discreet.workflow.priced_request import price
+from discreet.workflow.request import fulfil, reserve
 from tests.effort import either
 
 pytestmark = pytest.mark.processes
@@ -105,6 +108,12 @@ def test_a_process_that_dies_anywhere_overspends_nothing_and_loses_nothing_bough
         largest = max(part.epsilon for part in release.pooled.parts)
         # One part may have been drawn in vain.
         assert spent_after <= AT_MOST + largest + 1e-6
+        with Ledger(toy / "ledger.sqlite") as book:
+            for entry in [each.seq for each in book.history() if each.state == "reserved"]:
+                free_reserved(book, entry)
+            used = [each for each in book.history() if each.state in ("released", "touched", "lost")]
+            assert book.account("toy").epsilon_spent == sum(Fraction(each.epsilon) for each in used)
+            book.verify()
         n_deaths += 1
     assert n_deaths > 3
 
@@ -162,7 +171,7 @@ def test_a_plain_release_behind_a_ceiling_is_no_part_of_it(toy, accounting):
     terms = Terms(0.51, 2.0, 1e-6, accounting == "zcdp")
     with Ledger(toy / "ledger.sqlite") as book:
         ceiling = Ceiling(book, table.metadata, terms, question_of(table.locator, "y", None))
-        free_ceiling(book, ceiling.reserve().entry)
+        free_reserved(book, ceiling.reserve().entry)
         ceiling.reserve()
         asked = method.model_copy(update={"epsilon": 1.8, "delta": 9e-7, "selective_inference": "none"})
         plain = dc.workflow.answer(asked, table, "y", ledger=book).release
@@ -234,10 +243,44 @@ def test_a_ceiling_that_nobody_draws_from_is_given_back(toy, monkeypatch):
     with Ledger(toy / "ledger.sqlite") as book:
         assert book.account("toy").rho_spent == Fraction(drawn.rho)
         for wrong in (entry, drawn.seq, 10_000):
-            with pytest.raises(dc.errors.BudgetError, match="must hold a ceiling to be freed"):
-                free_ceiling(book, wrong)
+            with pytest.raises(dc.errors.BudgetError, match="must be reserved, and no row opened for it"):
+                free_reserved(book, wrong)
         book.verify()
     assert drawn.seq in {part.entry for part in ask(toy).pooled.parts}
+
+
+def test_a_part_is_freed_until_it_is_touched_and_opens_no_row_afterwards(toy):
+    """Its process may still run: the touch before rows is refused. Control: a part that was touched stays charged."""
+    granted(toy)
+    table, method = opened(toy)
+    method = method.model_copy(update={"epsilon": 1.0, "delta": 1e-7, "selective_inference": "none"})
+    priced = price(method, table.metadata, "y", None, name="toy", locator=None, rows_origin="read", is_system=True)
+    terms = Terms(0.9, AT_MOST, 1e-6, True)
+    with Ledger(toy / "ledger.sqlite") as book:
+        for is_touched in (False, True):
+            ceiling = Ceiling(book, table.metadata, terms, question_of(table.locator, "y", None))
+            ceiling.reserve()
+            part = reserve(priced, book, ceiling=ceiling.request)
+            ceiling.give_back()
+            spent = book.account("toy").rho_spent
+            assert spent == part.rho > 0
+            if is_touched:
+                part.touch()
+                with pytest.raises(dc.errors.BudgetError, match="no row opened for it"):
+                    free_reserved(book, part.entry)
+                assert book.account("toy").rho_spent == spent
+            else:
+                free_reserved(book, part.entry)
+                assert book.account("toy").rho_spent == 0
+                with pytest.raises(dc.errors.BudgetError, match="Step 'touch' must follow"):
+                    fulfil(priced, Unread(table.metadata), part)
+        book.verify()
+
+
+class Unread(Table):
+    """A table that must not be read."""
+
+    name, header, batches = "toy", None, None
 
 
 def test_a_ceiling_of_a_service_is_not_freed_beside_it(toy):
@@ -249,7 +292,7 @@ def test_a_ceiling_of_a_service_is_not_freed_beside_it(toy):
         ceiling = Ceiling(book, dc.Metadata.from_value(METADATA), terms, {"method": "moments"})
         entry = ceiling.reserve(reference="jedgs42ckgossynx").entry
         with pytest.raises(dc.errors.BudgetError, match="of its request jedgs42ckgossynx"):
-            free_ceiling(book, entry)
+            free_reserved(book, entry)
         assert book.state(entry) == "reserved"
 
 

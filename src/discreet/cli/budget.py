@@ -17,7 +17,6 @@ from discreet.cli.budget_text import (
     entry_line,
     entry_record,
     held_line,
-    holds_a_ceiling,
 )
 from discreet.cli.console import as_json, number, result, say
 from discreet.cli.forms import Form, Format, as_csv, form_of
@@ -169,7 +168,7 @@ def history(
     for entry in entries:
         result(entry_line(entry))
     for entry in entries:
-        if holds_a_ceiling(entry):
+        if entry.state == "reserved":
             say(held_line(entry))
 
 
@@ -247,20 +246,21 @@ def free(
     witness: WitnessOption = None,
     json_: Json = False,
 ) -> None:
-    """Give back what parts below a ceiling have not drawn, where nobody buys them any more.
+    """Give back what is reserved and was not used.
 
-    What was drawn stays charged, and its releases are kept.
+    That is what parts below a ceiling have not drawn, or what a process that died had reserved before it opened rows.
+    Rows cannot be opened for it afterwards. What was used stays charged, and its releases are kept.
 
     \b
     Example:
       discreet budget free 12
     """
     with _existing(ledger, witness) as book:
-        account = book.account(str(workflow.free_ceiling(book, entry).dataset))
+        account = book.account(str(workflow.free_reserved(book, entry).dataset))
     if json_:
         as_json("discreet/account@1", **account_record(account))
     else:
-        result(f"Entry {entry} holds nothing any more; what its parts have drawn stays charged.")
+        result(f"Entry {entry} holds nothing any more; what was used stays charged.")
         result(account_line(account))
 
 

@@ -60,16 +60,16 @@ def entry_line(entry: "workflow.Entry") -> str:
     return f"{entry.seq:>5}  {entry.time}  {kind:<20} {name:<20} {amount:<16} {entry.hash[:12]}"
 
 
-def holds_a_ceiling(entry: "workflow.Entry") -> bool:
-    """Tell whether an entry holds what parts may still draw."""
-    return entry.state == "reserved" and "ceiling" in entry.facts
-
-
 def held_line(entry: "workflow.Entry") -> str:
-    """What to do where nobody buys the parts any more."""
+    """What to do with what is reserved, where nobody computes it any more."""
+    if "ceiling" in entry.facts:
+        return (
+            f"Entry {entry.seq} holds what parts below a ceiling may still draw. If nobody is buying them, give the "
+            "same command again: it goes on from what was bought, and gives back what it does not draw. Or give it "
+            f"back: `discreet budget free {entry.seq}`."
+        )
     return (
-        f"Entry {entry.seq} holds what parts below a ceiling may still draw. If nobody is buying them, give the same "
-        "command again: it goes on from what was bought, and gives back what it does not draw. Or give it back: "
+        f"Entry {entry.seq} is reserved, and no row was opened for it. If nobody is computing it, give it back: "
         f"`discreet budget free {entry.seq}`."
     )
 

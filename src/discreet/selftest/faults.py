@@ -335,5 +335,12 @@ METHODS = (
            "one.scale(budget) * 10 / 11", "pipelines"),
 )  # fmt: skip
 
-FAULTS = (*BOUNDS, *PRINTED, *HALVED, *MECHANISMS, *METHODS)
+PARTS = (
+    Fault("parts of noise that count a sixteenth of their rho", "workflow.paid_terms:Cost.of", "*rho_of(event)",
+          "*(value / 16 for value in rho_of(event))", "stopping"),
+    Fault("parts that count a sixteenth of their epsilon", "workflow.paid_terms:Cost.of", "cls(epsilon, delta,",
+          "cls(epsilon / 16, delta,", "stopping"),
+)  # fmt: skip
+
+FAULTS = (*BOUNDS, *PRINTED, *HALVED, *MECHANISMS, *METHODS, *PARTS)
 """All of them."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from importlib.metadata import version
 
 from discreet.errors import DiscreetError
-from discreet.selftest import accountant, end_to_end, mechanisms, methods, objective, screenings, searches
+from discreet.selftest import accountant, end_to_end, mechanisms, methods, objective, screenings, searches, stopping
 from discreet.selftest.breaking import Fault, broken
 from discreet.selftest.evidence import Evidence
 from discreet.selftest.faults import FAULTS
@@ -19,7 +19,7 @@ LONG = 10
 
 Check = Callable[[str, float, int], list[Evidence]]
 
-OF_CALLERS: tuple[Check, ...] = (*mechanisms.OF_CALLERS, *searches.OF_CALLERS, *accountant.OF_CALLERS)
+OF_CALLERS: tuple[Check, ...] = (*mechanisms.OF_CALLERS, *searches.OF_CALLERS, *accountant.OF_CALLERS, *stopping.CHECKS)
 """To which the relation is their caller's."""
 OF_RELATIONS: tuple[Check, ...] = (
     *mechanisms.OF_RELATIONS,

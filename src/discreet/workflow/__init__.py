@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     from discreet.workflow.metadata import derived_columns as derived_columns
     from discreet.workflow.metadata import metadata_of_header as metadata_of_header
     from discreet.workflow.metadata import metadata_schema as metadata_schema
-    from discreet.workflow.paid_ceiling import free_ceiling as free_ceiling
+    from discreet.workflow.paid_ceiling import free_reserved as free_reserved
     from discreet.workflow.paid_parts import parts_of as parts_of
     from discreet.workflow.paid_parts import pay_as_you_go as pay_as_you_go
     from discreet.workflow.paid_request import PartsRequest as PartsRequest
@@ -140,7 +140,7 @@ _HOMES = {
     "open_table": "discreet.data.sources",
     "expected_parts": "discreet.workflow.expectation_parts",
     "parts_record": "discreet.workflow.expectation_parts",
-    "free_ceiling": "discreet.workflow.paid_ceiling",
+    "free_reserved": "discreet.workflow.paid_ceiling",
     "parts_of": "discreet.workflow.paid_parts",
     "pay_as_you_go": "discreet.workflow.paid_parts",
     "PartsRequest": "discreet.workflow.paid_request",
@@ -210,7 +210,7 @@ __all__ = [
     "expected_parts",
     "findings_together",
     "fit_from",
-    "free_ceiling",
+    "free_reserved",
     "fulfil",
     "is_in_parts",
     "kind_of",

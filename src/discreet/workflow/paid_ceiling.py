@@ -96,20 +96,24 @@ class Ceiling:
                 self._ledger.reservation(entry).cancel(within=within)
 
 
-def free_ceiling(ledger: Ledger, entry: int) -> Entry:
-    """Give back what a ceiling still holds, where nobody buys its parts any more; what was drawn stays charged."""
+def free_reserved(ledger: Ledger, entry: int) -> Entry:
+    """Give back what is reserved and no row was opened for, where nobody computes it any more.
+
+    That is what a ceiling still holds, or a part, or any other request, whose process died before it opened rows. What
+    was touched, released or lost stays charged. A process that still runs can open no row after this: it is refused.
+    """
     held = next((each for each in ledger.history() if each.seq == entry), None)
-    if held is None or held.state != "reserved" or "ceiling" not in held.facts:
+    if held is None or held.state != "reserved":
         raise BudgetError(
-            f"An entry must hold a ceiling to be freed, but entry {entry} does not. `discreet budget history` names "
-            "those that do."
+            f"An entry must be reserved, and no row opened for it, to be freed, but entry {entry} is not. "
+            "`discreet budget history` names those that are."
         )
     if "reference" in held.facts:
         raise BudgetError(
-            f"A ceiling must be no service's to be freed, but that of entry {entry} is of its request "
+            f"An entry must be no service's to be freed, but entry {entry} is of its request "
             f"{str(held.facts['reference'])[:40]}. Wait until it ends, or withdraw it there."
         )
-    ledger.reservation(entry).cancel()  # refused where a part was drawn in between: the rest is another entry's
+    ledger.reservation(entry).cancel()  # refused where it was drawn from or touched in between
     return held
 
 

@@ -23,6 +23,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import logsumexp
 
+from discreet.kernels.posterior.clipped_target import squared_shrinkage
 from discreet.kernels.posterior.models import MOST_EXACT, Evidence, Layout, Posterior, Prior, posterior
 from discreet.kernels.sufficient_statistics.cleaning import CleanGram
 from discreet.kernels.sufficient_statistics.gram import NoisyGram
@@ -86,6 +87,9 @@ class NoisySums:
         c.
     turn : Turn, optional
         Where the sums tell of other coefficients than those asked for.
+    is_clipped : bool
+        Whether the target was clipped below its range, as a private bound does: its residual is then no smaller for
+        effects that are strong, and the prior of effects is what a clip leaves of it. Not where they are turned.
     """
 
     moments: NoisyGram
@@ -93,6 +97,7 @@ class NoisySums:
     layout: Layout
     rows_per_unit: int = 1
     turn: Turn | None = None
+    is_clipped: bool = False
 
     def posterior(self, prior: Prior, n_models: int = 10) -> Posterior:
         """Return the posterior of all models. Shapes: those of `layout`."""
@@ -122,7 +127,15 @@ class NoisySums:
             back = np.linalg.inv(self.turn.matrix)
             information = back @ information @ back.T
             shift = shift @ back.T + information @ self.turn.start
-        return Told(information, shift, self._of_row / s2[:, None])
+        return Told(information, shift, self._of_row / (s2 * self._clip(s2)[0])[:, None])
+
+    def _clip(self, s2: Floats) -> tuple[Floats, Floats]:
+        """Return how much smaller squared effects are for a clip, and the density's part of it."""
+        if not self.is_clipped or self.turn is not None:
+            return np.ones_like(s2), np.zeros_like(s2)
+        at, moments, n = np.flatnonzero(self.layout.always), self.moments, max(self.clean.n_rows, 1.0)
+        of_mean = sum(moments.xty[j] ** 2 / max(self.clean.gram[j, j], 1.0) for j in at)
+        return squared_shrinkage(s2, (moments.yty - of_mean) / n, moments.yty / n)
 
     @cached_property
     def _of_row(self) -> Floats:
@@ -223,7 +236,7 @@ class NoisySums:
         steep = np.einsum("gi,gij,gj->g", slope, spread, slope)
         of_yty = moments.yty_variance + 2.0 * left * s2**2 + 4.0 * np.maximum(steep, 0.0)
         gap = moments.yty - left * s2 - explained
-        density: Floats = of_xty - 0.5 * (np.log(of_yty) + gap**2 / of_yty)
+        density: Floats = of_xty - 0.5 * (np.log(of_yty) + gap**2 / of_yty) + self._clip(s2)[1]
         return density
 
 

@@ -111,7 +111,14 @@ def of_moments(record: MomentsRecord) -> Question:
     if second is not None and tuple(second.places) == places:
         moments, matrix, start = whitened_moments(record, second)
         clean, turn = cleaned(moments), Turn(matrix, start)
-    return Question(units, layout, terms, NoisySums(moments, clean, layout, record.rows_per_unit, turn), record)
+    sums = NoisySums(moments, clean, layout, record.rows_per_unit, turn, _is_clipped(record))
+    return Question(units, layout, terms, sums, record)
+
+
+def _is_clipped(record: MomentsRecord) -> bool:
+    """Tell whether the target's clip bends slopes: a private bound that is placed to, or rows that were counted."""
+    clipped = record.clipped
+    return clipped is not None and clipped.stretch > 0.0 and (clipped.low > 0.0 or not clipped.counted)
 
 
 def of_score(fit: FitRecord, score: ScoreRecord) -> Question:
