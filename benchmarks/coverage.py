@@ -10,6 +10,7 @@ import argparse
 import json
 import sys
 import time
+from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -89,8 +90,8 @@ def measured(cell: Cell, tables: int, seed: int) -> Figures:
         rows = simulated(cell, 1000 * seed + table)
         release = prepared.run(open_table(_frame(rows.columns, facts), facts), Source.seeded(1000 * seed + table))
         assert release.fit is not None
-        plain = non_private(cell, rows)
-        labels = {entry.name for entry in release.fit.coefficients}
+        labels = [entry.name for entry in release.fit.coefficients]
+        plain = non_private(cell, rows, labels)
         hits: list[bool] = []
         for entry in release.fit.coefficients:
             count += 1
@@ -119,12 +120,17 @@ def measured(cell: Cell, tables: int, seed: int) -> Figures:
     )
 
 
-def non_private(cell: Cell, rows: Any) -> dict[str, tuple[float, float]]:
-    """Return the maximum likelihood estimates, and their standard errors by the sandwich of people."""
-    X = np.column_stack([np.ones(len(rows.y)), rows.X])
+def non_private(cell: Cell, rows: Any, labels: Sequence[str]) -> dict[str, tuple[float, float]]:
+    """Return the maximum likelihood estimates, and their standard errors by the sandwich of people.
+
+    With the same reference level: levels that are among the labels have a coefficient. None for a level without rows,
+    or of which all counts are 0 or all classes alike.
+    """
+    prefix = "group="
+    levels = [label for label in labels if label.startswith(prefix) and _has_estimate(cell, rows, label[len(prefix) :])]
+    dummies = [(rows.columns["group"] == label[len(prefix) :]) * 1.0 for label in levels]
+    X = np.column_stack([np.ones(len(rows.y)), rows.X, *dummies])
     beta = np.zeros(X.shape[1])
-    if cell.rare_level:
-        return {}  # another reference level would change the intercept: the ratios are those of plain designs
     for _ in range(50):
         eta = np.clip(X @ beta, -30.0, 30.0)
         mean = eta if cell.family == "linear" else np.exp(eta) if cell.family == "poisson" else 1 / (1 + np.exp(-eta))
@@ -138,11 +144,19 @@ def non_private(cell: Cell, rows: Any) -> dict[str, tuple[float, float]]:
     sums = np.array([np.bincount(rows.units, weights=column) for column in scores.T])
     inverse = np.linalg.inv(information)
     errors = np.sqrt(np.maximum(np.diag(inverse @ (sums @ sums.T) @ inverse), 0.0))
-    labels = ["(intercept)", *(f"x{j}" for j in range(rows.X.shape[1]))]
-    return {name: (float(b), float(se)) for name, b, se in zip(labels, beta, errors, strict=True)}
+    own = ["(intercept)", *(f"x{j}" for j in range(rows.X.shape[1])), *levels]
+    return {name: (float(b), float(se)) for name, b, se in zip(own, beta, errors, strict=True)}
 
 
-def _truth(truth: dict[str, float], name: str, labels: set[str]) -> float:
+def _has_estimate(cell: Cell, rows: Any, level: str) -> bool:
+    """Whether the maximum likelihood estimate of a level is finite."""
+    y = rows.y[rows.columns["group"] == level]
+    if cell.family == "linear" or not len(y):
+        return bool(len(y))
+    return bool(y.max() > 0.0 and (cell.family == "poisson" or y.min() < 1.0))
+
+
+def _truth(truth: dict[str, float], name: str, labels: Sequence[str]) -> float:
     """The level that has no coefficient is the reference: the intercept holds its effect, others are against it."""
     levels = [label for label in truth if label.startswith("group=")]
     reference = next((truth[label] for label in levels if label not in labels), 0.0)

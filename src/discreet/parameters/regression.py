@@ -103,7 +103,7 @@ PrivateCountBound = Annotated[
     Field(
         title="private_count_bound",
         description="Whether a small part of epsilon finds where counts are clipped: noise grows with the largest "
-        "count. The mean is that of clipped Poisson counts, and the release tells the bound. With a delta alone.",
+        "count. The mean is that of clipped Poisson counts, and the release tells the bound.",
     ),
 ]
 

@@ -5,10 +5,18 @@ from typing import Any
 
 import numpy as np
 
-from discreet.accounting.events import ComposedEvent, EllipsoidEvent, LaplaceEvent, ObjectivePerturbationEvent
+from discreet.accounting.events import (
+    ComposedEvent,
+    CubeEvent,
+    EllipsoidEvent,
+    LaplaceEvent,
+    ObjectivePerturbationEvent,
+)
+from discreet.kernels.glm.count_bound import UNIT
 from discreet.kernels.glm.objective_perturbation import minimized
 from discreet.kernels.moments.moments import GRID
 from discreet.mechanisms.additive import discrete_laplace
+from discreet.mechanisms.cube import cube_noise
 from discreet.mechanisms.ellipsoid import ellipsoid_noise
 from discreet.mechanisms.spherical import spherical_laplace
 from discreet.methods.registry import method_of
@@ -18,14 +26,22 @@ from discreet.selftest.replay import swapped
 from discreet.selftest.tables import LABEL, REPLACE, Pair
 from discreet.selftest.tape import Tape
 
-MECHANISMS = spherical_laplace, minimized, discrete_laplace, ellipsoid_noise
-PARTS = "minimizer", "output", "information", "dispersion"
+MECHANISMS = spherical_laplace, minimized, discrete_laplace, cube_noise, ellipsoid_noise
+PARTS = "minimizer", "output", "information", "dispersion", "bound of counts"
 
 LARGEST_COUNT = 2.0
 COUNT = {"type": "integer", "lower": 0, "upper": LARGEST_COUNT}
 
-CURVATURES = {"logistic": 0.25, "poisson": max(m * math.exp(-m) * (1.0 + m) for m in (j / 1e4 for j in range(40_000)))}
-"""No second derivative of a loss is larger: of E min(N, 2), N of mean m, m P(N <= 1) by the log of the mean."""
+CURVATURES = {
+    "logistic": {1: 0.25},
+    "poisson": {
+        1: math.exp(-1.0),
+        2: max(m * math.exp(-m) * (1.0 + m) for m in (j / 1e4 for j in range(40_000))),
+    },
+}
+"""By where counts are clipped: no second derivative of a loss is larger. Of E min(N, c), N of mean m, it is m P(N < c)
+by the log of the mean.
+"""
 
 
 def _logistic(relation: str, epsilon: float, _: int) -> list[Evidence]:
@@ -56,18 +72,20 @@ def _objective(
         return call
 
     with swapped({each: watched(each) for each in MECHANISMS}):
-        prepared.run(table, Tape((0.3, 0.7, 0.2, 0.6, 0.4)))
+        outcome = prepared.run(table, Tape((0.3, 0.7, 0.2, 0.6, 0.4)))
     (n_numbers, rate, _source), linear = calls["spherical_laplace"]
     (_sums, term, chosen), _theta = calls["minimized"]
-    (_values, scale, _source), (_entries, information_scale, _) = laplace
+    *before, (_values, scale, _source) = laplace
+    (_entries, information_scale, _), _noisy = calls["cube_noise"]
     longest = math.sqrt(n_numbers)  # of a row, its intercept included
     # Density of the linear term: rate times the gradient's move; of the Jacobian: log(1 + curvature |x|^2 / ridge).
-    curvature = CURVATURES[family] / high  # responses are divided by the largest
+    bound = int(outcome.fit.count_bound or high)
+    curvature = CURVATURES[family][bound] / bound  # responses are divided by the largest
     spent = (2.0 if relation == REPLACE else 1.0) * rate * longest + math.log1p(curvature * longest**2 / chosen.ridge)
     # Two minimizers that stand for one are twice the gradient over the ridge apart; each number is rounded to a step.
     distance = math.sqrt(n_numbers) * 2.0 * chosen.gradient / (chosen.ridge * STEP) + n_numbers
-    # A row at a corner added moves three entries and the number of rows; replaced by another, the entries alone.
-    moved = (3 if relation == REPLACE else 4) * GRID**2
+    # A row at a corner added moves no product by more than 1; replaced by one at another corner, one of them by 2.
+    moved = (2 if relation == REPLACE else 1) * GRID**2
     fault = "" if np.array_equal(linear, term) else "the linear term is not what was drawn"
     charges = _charges(prepared.event, family == "poisson")
     about: dict[str, Any] = {
@@ -79,6 +97,8 @@ def _objective(
     shown = [spent, distance / float(scale), moved / float(information_scale)]
     if family == "poisson":
         shown.append(_of_squares(calls["ellipsoid_noise"][0][1], relation))
+        ((_rows, bins_scale, _),) = before
+        shown.append((2 if relation == REPLACE else 1) * UNIT / float(bins_scale))  # a row leaves a bin for another
     return [
         Evidence(case=f"delta 0: its {part}", epsilon=charge, shown=each, **about)
         for part, charge, each in zip(PARTS, charges, shown, strict=False)
@@ -95,13 +115,13 @@ def _of_squares(scales: Any, relation: str) -> float:
     return math.hypot(first, second) if relation == REPLACE else math.hypot(of_length, first)
 
 
-def _charges(event: ComposedEvent, has_squares: bool) -> tuple[float, ...]:
+def _charges(event: ComposedEvent, is_of_counts: bool) -> tuple[float, ...]:
     """Return the charges for the minimizer, for the noise on the output, for the information, and for counts for how
-    much they vary.
+    much they vary and for where they are clipped.
     """
-    kinds = [ObjectivePerturbationEvent, LaplaceEvent, LaplaceEvent, *([EllipsoidEvent] * has_squares)]
-    if [type(each) for each in event.events] != kinds:
-        raise TypeError("The parts of objective perturbation must be a minimizer, two Laplace releases, and squares.")
+    of_counts = [EllipsoidEvent, LaplaceEvent] if is_of_counts else []
+    if [type(each) for each in event.events] != [ObjectivePerturbationEvent, LaplaceEvent, CubeEvent, *of_counts]:
+        raise TypeError("The parts of objective perturbation must be a minimizer, its output and the information.")
     return tuple(float(getattr(each, "epsilon")) for each in event.events)  # noqa: B009 - of events of any kind
 
 

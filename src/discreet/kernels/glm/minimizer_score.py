@@ -172,8 +172,14 @@ def _open_ways(minimum: Minimum) -> OpenWays:
 
 
 def _estimate(minimum: Minimum, model: ScoreModel) -> Floats:
-    """Return where the score is zero, as far as that can be told: the curve alone, whose slope is never negative."""
-    upward = replace(model, rest=positive(minimum.information) - model.curve.sums(minimum.theta[None])[1][0])
+    """Return where the score is zero, as far as that can be told: the curve alone, whose slope is never negative.
+
+    Nor less than the noise of the information in any direction: else what the ridge pulled is taken back many times.
+    """
+    values, vectors = np.linalg.eigh(minimum.information)
+    noise = (len(values) * float(minimum.variances.mean())) ** 0.5
+    raised = (vectors * np.maximum(values, noise)) @ vectors.T
+    upward = replace(model, rest=raised - model.curve.sums(minimum.theta[None])[1][0])
     precision = np.full(len(minimum.theta), PRIOR_SD**-2.0)
     mode: Floats = minimize(upward.settled(minimum.theta), minimum.theta[None], precision, minimum.box)[0][0]
     return mode

@@ -44,6 +44,10 @@ TYPICAL = 1.0
 TYPICAL_INFORMATION = 2_000.0
 """Eigenvalue of the information that the output's noise is weighed with: a guess, which only divides the budget."""
 
+TYPICAL_PART = {False: 1.0 / 4.0, True: 1.0 / 12.0}
+"""What a row adds to the information on a column, of the largest weight: of classes, and of counts, mostly far below
+their bound."""
+
 MOST_ROWS = 2**33 - 1
 """Sums of more could leave 64 bits."""
 
@@ -187,18 +191,17 @@ def perturbation(epsilon: float, change: Change, loss: Loss = LOGISTIC_LOSS) -> 
     return Perturbation(*safe, change.bound, p, output_epsilon, change.weight, loss.fall)
 
 
-def information_share(epsilon: float, change: Change, loss: Loss, entries: float, n_rows: float) -> float:
+def information_share(epsilon: float, change: Change, loss: Loss, noise: float, n_rows: float) -> float:
     """Return the share of epsilon for the information matrix, from public facts.
 
-    `entries` is the matrix's l1 sensitivity for weights up to 1, `n_rows` a guess.
+    `noise` is the standard deviation of a product's noise at an epsilon of 1, for weights up to 1, `n_rows` a guess.
     """
     # With h the information on a column, an interval's squared width goes with the variance of the score, that of the
     # sample h and that of the linear term, and grows by about exp(1.5 r^2) for a noise on the matrix of norm r h / 2.
-    p, information = change.n_coefficients, n_rows * loss.weight / 4.0
+    p, information = change.n_coefficients, n_rows * loss.weight * TYPICAL_PART[loss.family.counts]
     widths = []
     for share in SHARES:
-        noise = 2.0**0.5 * entries * loss.weight / (share * epsilon)
-        ratio = 2.0 * (p**0.5) * noise / information
+        ratio = 2.0 * (p**0.5) * noise * loss.weight / (share * epsilon) / information
         beta = perturbation((1.0 - share) * epsilon, change, loss).beta
         squared = information / loss.family.high + (p + 1) / beta**2
         widths.append(float(np.log(squared)) + 1.5 * ratio**2 if ratio < HOPELESS else np.inf)

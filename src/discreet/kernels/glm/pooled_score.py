@@ -119,7 +119,9 @@ class Pool:
 
     def uncapped(self, n_rows: float | None) -> "Pool":
         """Return the pool of passes in which all rows count alike: what the first one tells is scaled to them."""
-        share, first = self._typical_share, self.first
+        first = self.first
+        # Where the number of rows is known, so is what they count on average: the mean response stays what it is.
+        share = self._typical_share if n_rows is None else self._n_rows / n_rows
         gram, variances = first.gram / share, first.variances / share**2
         if n_rows is not None:
             gram[0, 0], variances[0, 0] = n_rows, 0.0

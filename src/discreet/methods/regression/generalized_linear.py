@@ -31,11 +31,12 @@ from discreet.mechanisms.rng import Source
 from discreet.methods.base.method import Fitter, Outcome, Preparation, Progress
 from discreet.methods.base.noise_budget import NoiseBudget
 from discreet.methods.base.request_facts import not_protected, public_columns, rows_progress
+from discreet.methods.regression.bound_release import bound_record
 from discreet.methods.regression.objective_perturbation import PreparedPerturbation
 from discreet.methods.regression.score_answers import score_record, with_answers
 from discreet.methods.regression.terms import Terms
 from discreet.parameters.regression import GeneralizedParameters
-from discreet.release import ClippedRecord, NoiseRecord, StepRecord
+from discreet.release import NoiseRecord, StepRecord
 from discreet.typing import Cells, Floats, Integers
 
 CLAIM = "methods/regression/generalized_linear.privacy.md"
@@ -322,8 +323,7 @@ class PreparedGlm(Preparation):
         score = score_record(fit, *self.terms.scales(), middle)
         more: dict[str, Any] = dict(self.method.adjustment.roles)
         if fit.clipped is not None:
-            rows = {"low": fit.clipped.low, "high": fit.clipped.high}
-            more |= {"count_bound": fit.clipped.bound, "clipped": ClippedRecord(**rows, counted=True, stretch=0.0)}
+            more |= bound_record(fit.clipped)
         return Outcome(
             selected=self.design.candidates,
             noise=self.noise,

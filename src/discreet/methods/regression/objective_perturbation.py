@@ -1,12 +1,20 @@
 """Regressions with pure privacy: objective perturbation, its minimum certified (privacy specification 6.2)."""
 
 import math
+from copy import copy
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any, Literal
 
 import numpy as np
 
-from discreet.accounting.events import ComposedEvent, LaplaceEvent, ObjectivePerturbationEvent, event_record
+from discreet.accounting.events import (
+    ComposedEvent,
+    CubeEvent,
+    LaplaceEvent,
+    ObjectivePerturbationEvent,
+    event_record,
+)
 from discreet.accounting.neighbors import NeighboringRelation
 from discreet.data.design import Design
 from discreet.data.engine import Table
@@ -27,11 +35,14 @@ from discreet.kernels.glm.sandwich import Units
 from discreet.kernels.glm.score_fit import Fit
 from discreet.kernels.moments.moments import GRID
 from discreet.mechanisms.additive import MAX_SCALE, discrete_laplace
+from discreet.mechanisms.cube import check_cube, cube_noise, cube_variance
 from discreet.mechanisms.rng import Source
 from discreet.mechanisms.spherical import ACCURACY, spherical_laplace
 from discreet.methods.base.method import Outcome, Preparation, Progress
 from discreet.methods.base.noise_budget import NoiseBudget
 from discreet.methods.base.request_facts import not_protected, public_columns
+from discreet.methods.regression.bound_release import SHARE as BOUND_SHARE
+from discreet.methods.regression.bound_release import BoundRelease, bound_record
 from discreet.methods.regression.score_answers import score_record, with_answers
 from discreet.methods.regression.spread_release import SHARE as SPREAD_SHARE
 from discreet.methods.regression.spread_release import SpreadRelease
@@ -88,36 +99,33 @@ class PreparedPerturbation(Preparation):
         epsilon = budget.epsilon or Fraction(0)
         if epsilon < LEAST_EPSILON:
             raise InvalidParameterError(_too_small(epsilon))
-        self.loss = Loss(_bounded(method.family(metadata, design.target)[0]))
-        self.change = Change(
-            bound=math.sqrt(squared_norm(self.n_coefficients, self.terms.groups)) * (1.0 + 1e-12),
-            n_coefficients=self.n_coefficients,
-            replaces=metadata.neighboring is NeighboringRelation.REPLACE_ONE,
-            weight=self.loss.weight,
-            n_rows=metadata.rows_per_unit,
-        )
-        self.spread = self._spread(epsilon)
-        epsilon -= self.spread.epsilon if self.spread else 0
+        family = method.family(metadata, design.target)[0]
+        self.loss = Loss(_bounded(family))
+        self.change = self._change()
+        self.bound, self.spread = self._bound(epsilon, family), self._spread(epsilon)
+        epsilon -= sum((part.epsilon for part in (self.bound, self.spread) if part), Fraction(0))
         share = self._share(float(epsilon)) if for_columns else INFORMATION_SHARE
         self.information_epsilon = epsilon * Fraction(share).limit_denominator(1000)
         rest = epsilon - self.information_epsilon
         self.output_epsilon = rest * Fraction(OUTPUT_SHARE).limit_denominator(1000)
+        self.minimizer_epsilon = rest - self.output_epsilon
         self.chosen = perturbation(float(rest), self.change, self.loss)
-        minimizer_epsilon = rest - self.output_epsilon
+        parts = tuple(part.event for part in (self.spread, self.bound) if part)
         self.event = ComposedEvent(
             (
-                ObjectivePerturbationEvent(minimizer_epsilon),
+                ObjectivePerturbationEvent(self.minimizer_epsilon),
                 LaplaceEvent(self.output_epsilon),
-                LaplaceEvent(self.information_epsilon),
-                *((self.spread.event,) if self.spread else ()),
+                CubeEvent(self.information_epsilon),
+                *parts,
             )
         )
-        if self.change.spent(self.chosen.ridge, self.chosen.beta) > minimizer_epsilon:
+        if self.change.spent(self.chosen.ridge, self.chosen.beta) > self.minimizer_epsilon:
             raise InvalidParameterError("The parameters of objective perturbation must fit in epsilon.")
         self.output_scale, self.information_scale = self._output_scale(), self._information_scale()
-        of_squares = max(self.spread.scales) if self.spread else 0.0
-        if max(self.output_scale, self.information_scale, Fraction(of_squares)) > MAX_SCALE:
+        of_squares, of_bins = max(self.spread.scales) if self.spread else 0.0, self.bound.scale if self.bound else 0
+        if max(self.output_scale, self.information_scale, Fraction(of_squares), of_bins) > MAX_SCALE:
             raise InvalidParameterError(_too_small(epsilon))
+        check_cube(self._n_entries, self.information_scale, "the information")
         self.parameters = {**method.model_dump(mode="json", exclude_none=True), "y_center": design.center}
         self.parameters["y_bound"] = design.bound
         self.noise, information_noise = self._noise(), self._information_noise()
@@ -126,9 +134,10 @@ class PreparedPerturbation(Preparation):
             StepRecord(name="coefficients", event=event_record(first), noise=self.noise),
             StepRecord(name="information", event=event_record(second), noise=information_noise),
         )
-        if self.spread:
-            event, noise = event_record(self.spread.event), self.spread.noise(CLAIM)
-            self.steps = (*self.steps, StepRecord(name="dispersion", event=event, noise=noise))
+        for name, part in (("dispersion", self.spread), ("count_bound", self.bound)):
+            if part:
+                step = StepRecord(name=name, event=event_record(part.event), noise=part.noise(CLAIM))
+                self.steps = (*self.steps, step)
         self.public, self.not_protected = tuple(public_columns(metadata, design)), not_protected(metadata)
 
     @property
@@ -137,8 +146,8 @@ class PreparedPerturbation(Preparation):
         return len(self.terms.owners)
 
     def run(self, table: Table, rng: Source, progress: Progress | None = None) -> Outcome:
-        """Minimize the perturbed objective, add noise for what the certificate leaves open, ask for the information,
-        and, of counts or of units of several rows, for how much their scores vary.
+        """Find where counts are clipped, minimize the perturbed objective, add noise for what the certificate leaves
+        open, ask for the information, and, of counts or of units of several rows, for how much their scores vary.
 
         Parameters
         ----------
@@ -160,6 +169,42 @@ class PreparedPerturbation(Preparation):
         depends on the rows.
         """
         del progress
+        if self.bound is None:
+            return self._minimized(table, rng)
+        noise = math.sqrt(self.n_coefficients + 1.0) / self.chosen.beta
+        counts = self.bound.chosen(table, self.design, noise, rng)
+        outcome = self.clipped_to(counts.bound)._minimized(table, rng)
+        if outcome.fit is None:
+            return outcome
+        return replace(outcome, fit=outcome.fit.model_copy(update=bound_record(counts)))
+
+    def clipped_to(self, bound: int) -> "PreparedPerturbation":
+        """Return the request with larger counts taken for a bound, its parts of epsilon the same.
+
+        Parameters
+        ----------
+        bound : int
+            Of counts.
+
+        Returns
+        -------
+        PreparedPerturbation
+            This one, where the bound is no less or the noise would not fit.
+        """
+        declared = self.loss.family.high if self.bound is None else self.bound.family.high
+        clipped = copy(self)
+        clipped.loss = Loss(clipped_poisson(bound, declared))
+        clipped.change = clipped._change()
+        clipped.chosen = perturbation(float(self.minimizer_epsilon + self.output_epsilon), clipped.change, clipped.loss)
+        clipped.output_scale = clipped._output_scale()
+        clipped.noise = clipped._noise()
+        first, *others = self.steps
+        clipped.steps = (first.model_copy(update={"noise": clipped.noise}), *others)
+        is_spent = clipped.change.spent(clipped.chosen.ridge, clipped.chosen.beta) <= self.minimizer_epsilon
+        fits = is_spent and clipped.output_scale <= MAX_SCALE
+        return clipped if bound < self.loss.family.high and fits else self
+
+    def _minimized(self, table: Table, rng: Source) -> Outcome:
         p, lattice, loss = self.n_coefficients, self.chosen.lattice, self.loss
         places = self._places
         linear = spherical_laplace(p, self.chosen.beta, rng)
@@ -184,6 +229,16 @@ class PreparedPerturbation(Preparation):
         return np.array([*self.terms.places, self.design.n_columns - 1])
 
     # ---- the minimizer
+
+    def _change(self) -> Change:
+        metadata = self.design.metadata
+        return Change(
+            bound=math.sqrt(squared_norm(self.n_coefficients, self.terms.groups)) * (1.0 + 1e-12),
+            n_coefficients=self.n_coefficients,
+            replaces=metadata.neighboring is NeighboringRelation.REPLACE_ONE,
+            weight=self.loss.weight,
+            n_rows=metadata.rows_per_unit,
+        )
 
     def _output_scale(self) -> Fraction:
         """In whole steps: the gap to the exact minimizer, and what rounding to whole steps adds, over epsilon."""
@@ -214,35 +269,39 @@ class PreparedPerturbation(Preparation):
     def _share(self, epsilon: float) -> float:
         """Of epsilon for the information, from public facts."""
         guess = self.design.metadata.n_rows or self.method.n0 or TYPICAL_ROWS
-        return information_share(epsilon, self.change, self.loss, self._entry_change, guess)
+        noise = cube_variance(self._n_entries, 1e9) ** 0.5 * 1e-9 * self._entry_change
+        return information_share(epsilon, self.change, self.loss, noise, guess)
 
     @property
-    def _entry_change(self) -> float:
-        """Largest l1 change of the entries on and above the diagonal and of the row count, for weights up to 1."""
-        p, groups = self.n_coefficients, len(self.terms.groups)
-        q = p - sum(len(group) for group in self.terms.groups) + groups
-        added = q * (q + 1) / 2 + 1
-        # Replaced: with u and d half the sum and the difference of two rows, an entry moves by 2 (u_i d_j + d_i u_j),
-        # so all p^2 by at most 4 |u|_1 |d|_1, and |u|_1 + |d|_1 is at most q, and 1 more for each category.
-        replaced = ((q + groups) ** 2 + q - groups) / 2
-        c, truncated = self.change.n_rows, p * (p + 1) / GRID  # cut off is less than 1 / GRID an entry and row
-        if not self.change.replaces:
-            return (added + truncated) * c
-        # Units of different numbers of rows differ by added rows too.
-        return replaced + truncated if c == 1 else (max(added, replaced) + truncated) * c
+    def _entry_change(self) -> int:
+        """The most that any number changes, in largest weights: a product where diagonal ones count twice if replaced.
+
+        A product is in [-1, 1], a squared cell in [0, 1]; a unit's rows, at most c, are added, or replaced by others.
+        """
+        return self.change.n_rows * (2 if self.change.replaces else 1)
+
+    @property
+    def _n_entries(self) -> int:
+        """On and above the diagonal, and the number of rows where it is not public."""
+        return int(np.triu(self._drawn()).sum()) + (self.design.metadata.n_rows is None)
+
+    @property
+    def _of_diagonal(self) -> int:
+        """What squared cells count: their part of the change is brought up to that of products."""
+        return 2 if self.change.replaces else 1
 
     def _information_scale(self) -> Fraction:
-        """In products of cells: an entry is a sum of whole numbers of at most GRID^2."""
-        return Fraction(self._entry_change * (1.0 + 1e-9)) * GRID**2 / self.information_epsilon
+        """In products of cells: an entry is a sum of whole numbers of at most GRID^2, cut toward zero."""
+        return self._entry_change * GRID**2 / self.information_epsilon
 
     def _information_noise(self) -> NoiseRecord:
         return NoiseRecord(
-            mechanism="discrete_laplace",
-            noise="laplace",
-            sensitivity=self._entry_change,
+            mechanism="cube",
+            noise="cube",
+            sensitivity=float(self._entry_change),
             scale=float(self.information_scale) / GRID**2,
             unit="largest weight of a row",
-            formula="l1, of weighted products of columns and the number of rows",
+            formula="the most that any weighted product of columns changes",
             numerics="exact draw on whole steps",
             claim=CLAIM,
         )
@@ -267,15 +326,18 @@ class PreparedPerturbation(Preparation):
             return np.append(sums[:, :p].ravel(), len(cells))
 
         exact = table.map_reduce(self.design, work, np.zeros(p * p + 1, dtype=np.int64))
+        times = 1 + (self._of_diagonal - 1) * np.eye(p, dtype=np.int64)
         upper = np.nonzero(np.triu(self._drawn()))
-        values = [int(value) for value in exact[:-1].reshape(p, p)[upper]]
-        *noisy, rows = discrete_laplace([*values, int(exact[-1]) * GRID**2], self.information_scale, rng)
+        values = [int(value) for value in (exact[:-1].reshape(p, p) * times)[upper]]
+        public = self.design.metadata.n_rows
+        counted = [int(exact[-1]) * GRID**2] if public is None else []
+        noisy = cube_noise([*values, *counted], self.information_scale, rng)
         sums = np.zeros((p, p))
-        sums[upper] = sums[upper[::-1]] = [float(value) for value in noisy]
+        sums[upper] = sums[upper[::-1]] = [float(value) for value in noisy[: len(values)]]
         unit = row_map.weight_unit / GRID**2
-        variance = 2.0 * (float(self.information_scale) * unit) ** 2
-        n_rows = self.design.metadata.n_rows or max(rows / GRID**2, 1.0)
-        return sums * unit, variance * self._drawn(), float(n_rows)
+        variance = cube_variance(self._n_entries, self.information_scale) * unit**2 * self._drawn() / times**2
+        n_rows = max(noisy[-1] / GRID**2, 1.0) if public is None else public
+        return sums / times * unit, variance, float(n_rows)
 
     def _minimum(self, theta: Floats, information: Floats, variances: Floats, n_rows: float) -> Minimum:
         """What was released so far, in the response's unit."""
@@ -304,6 +366,12 @@ class PreparedPerturbation(Preparation):
         units = Units(count, metadata.rows_per_unit, self.change.bound, self.change.replaces)
         spread = planned_spread(minimum, self.terms.groups, self.spread.mu, units)
         return minimizer_fit(minimum, spread, self.spread.sums(table, self.design, spread, Columns(self._places), rng))
+
+    def _bound(self, epsilon: Fraction, family: Family) -> BoundRelease | None:
+        """The pass that finds where counts are clipped."""
+        if not self.method.finds_bound(family):
+            return None
+        return BoundRelease(epsilon * BOUND_SHARE, family, self.change.replaces, self.change.n_rows)
 
     def _spread(self, epsilon: Fraction) -> SpreadRelease | None:
         """The pass that tells how much scores vary; that of one row's class follows from its mean."""

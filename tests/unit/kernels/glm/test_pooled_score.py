@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from discreet.kernels.glm.families import LOGISTIC, Line
+from discreet.kernels.glm.families import LOGISTIC, Line, clipped_poisson
 from discreet.kernels.glm.pooled_score import MISMATCH, Pool, Sums, shrunk
 
 P, ROWS = 4, 20_000
@@ -85,3 +85,16 @@ def test_the_line_serves_a_response_of_one_class():
     pool = Pool(LOGISTIC, Sums(x.T @ np.full(ROWS, 0.5), x.T @ x, 0.0, np.zeros((P, P))))
     assert isinstance(pool.line, Line)
     assert np.isfinite([pool.line.constant, pool.line.slope]).all()
+
+
+@pytest.mark.parametrize("n_rows", [ROWS, None])
+def test_rows_that_counted_less_leave_the_mean_of_rare_counts(n_rows):
+    """What capped rows add up to is scaled by what they count, if that is known: else 2 in 100 became 13."""
+    rng = np.random.default_rng(3)  # noqa: TID251 - simulated rows
+    common = 2.0 * rng.random((ROWS, 1)) - 1.0
+    x = np.column_stack([np.ones(ROWS), np.clip(common + 0.05 * rng.normal(size=(ROWS, P - 1)), -1.0, 1.0)])
+    y = np.minimum(rng.poisson(0.02, ROWS), 2.0)
+    parts = np.minimum(1.0, 2.0 / (x**2).sum(axis=1))
+    sums = Sums(x.T @ (parts * (y - 1.0)), (x * parts[:, None]).T @ x, 0.0, np.zeros((P, P)))
+    pool = Pool(clipped_poisson(2.0), sums, cap=2.0).uncapped(n_rows)
+    assert np.exp(pool.model().point[0]) == pytest.approx(0.04, rel=0.05)  # the least mean that is taken
