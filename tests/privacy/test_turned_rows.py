@@ -89,9 +89,9 @@ def test_rows_that_are_not_shortened_are_found_out(replace, monkeypatch):
     rows = single_rows(LOGISTIC)
     assert max(dearest(one, rows, replace) for one in passes) <= 1.0
 
-    def as_they_are(turn, cells):
-        steps = np.trunc((cells.astype(np.float64) @ turn.matrix.T) * turn.scale)
-        return steps, np.ones(len(steps))
+    def as_they_are(turn, x):
+        steps = np.trunc((turn.matrix @ x) * turn.scale)
+        return steps, np.ones(steps.shape[1])
 
     monkeypatch.setattr(Turn, "rows", as_they_are)
     assert max(dearest(one, rows, replace) for one in passes) > 1.0
@@ -111,9 +111,9 @@ def test_no_turned_row_is_longer_than_the_grid():
     rng = np.random.default_rng(7)  # noqa: TID251 - a matrix, not noise
     for size in (1.0, 30.0, 3e4):
         turn = Turn.of(rng.normal(size=(COLUMNS, COLUMNS)) * size, 2.0)
-        steps, parts = turn.rows(rows)
+        steps, parts = turn.rows(rows.T.astype(np.float64))
         assert (np.rint(steps) == steps).all()
-        assert ((steps.astype(int) ** 2).sum(axis=1) <= GRID**2).all()
+        assert ((steps.astype(int) ** 2).sum(axis=0) <= GRID**2).all()
         assert ((parts > 0.0) & (parts <= 1.0)).all()
 
 

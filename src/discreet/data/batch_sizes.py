@@ -5,6 +5,8 @@ BATCH_CELLS = 2**22
 """The most cells of a batch, where columns are many."""
 MANY_COLUMNS = 200
 """More than this are read other than a few are: what is slow for each column is done for all at once."""
+COMPILE_FROM = 2**24
+"""Cells of a table from which loading compiled code pays."""
 GROUP = 1024
 """Columns that are scored in one pass over a table's rows."""
 WIDE_GROUP = 2**15
@@ -15,6 +17,8 @@ SPLIT_CELLS = 2**24
 """Cells that are held at once where columns are split at their medians."""
 UNIT_BYTES = 2**28
 """Of encoded rows that are kept at once until those of a unit are known."""
+HELD_BYTES = 2**28
+"""Of encoded rows that are kept for the next pass of a request."""
 BYTES_A_KEY = 24
 """Of an identifier and the place of its row, about."""
 

@@ -3,6 +3,7 @@
 No cell is refused: one that is no number, or of no level, is a missing one.
 """
 
+import importlib
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
@@ -74,6 +75,32 @@ def grid_cells(values: Floats, column: NumericColumn, center: float, half: float
     scaled *= GRID
     cells: Cells = np.rint(scaled, out=scaled).astype(np.int16)
     return cells
+
+
+class Compiled:
+    """The compiled steps of `grid_cells`, once a large table has loaded them: a small one is done before they are."""
+
+    code: Any = None
+
+    @classmethod
+    def load(cls) -> None:
+        """Load them for all tables of this process."""
+        cls.code = importlib.import_module("discreet.kernels.rows.grid_compiled")
+
+
+def write_cells(values: pa.Array, column: NumericColumn, center: float, half: float, cells: Cells) -> None:
+    """Write what `grid_cells` returns of a column of any type; in compiled code where a large table has loaded it."""
+    compiled = Compiled.code
+    if compiled is None:
+        cells[:] = grid_cells(numbers(values), column, center, half)
+        return
+    plain = _plain(values)
+    is_native = not plain.null_count and (pa.types.is_integer(plain.type) or pa.types.is_floating(plain.type))
+    floats = (cells_of(plain) if is_native and not pa.types.is_float16(plain.type) else numbers(plain)).view()
+    floats.flags.writeable = False  # or code is compiled for both
+    missing = grid_cells(np.full(1, np.nan), column, center, half)[0]
+    bounds = (column.lower or 0.0, column.upper or 0.0)
+    compiled.write_cells(floats, bounds, (center, half), column.out_of_bounds == "missing", missing, cells)
 
 
 def numbers(values: pa.Array) -> Floats:

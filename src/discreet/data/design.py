@@ -7,13 +7,13 @@ sensitivity changes (privacy specification 0.2).
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from discreet.data.cells import declared_batch, grid_cells, level_codes, numbers
+from discreet.data.cells import declared_batch, level_codes, write_cells
 from discreet.data.derived_columns import columns_read
 from discreet.data.metadata import CategoryColumn, Metadata, NumericColumn, half_width
 from discreet.errors import InvalidParameterError, MetadataError
@@ -227,12 +227,12 @@ class Design:
                 _one_hot(level_codes(values, column), cells[:, at : at + width])
             else:
                 middle, half = half_width(column)
-                cells[:, at] = grid_cells(numbers(values), column, middle, half)
+                write_cells(values, column, middle, half, cells[:, at])
             at += width
         response = self.metadata.declared(self.target)
         if isinstance(response, NumericColumn):
             first = self.bound if self.unit_bound is None else self.unit_bound
-            cells[:, at] = grid_cells(numbers(batch.column(self.target)), response, self.center, first)
+            write_cells(batch.column(self.target), response, self.center, first, cells[:, at])
         if self.row_norm is not None:
             return np.column_stack([cells[:, :1], shortened_rows(cells, self.row_norm)])
         if self.unit_bound is None:
@@ -241,7 +241,8 @@ class Design:
         return np.column_stack([cells[:, :1], scaled])
 
 
-def _one_hot(codes: npt.NDArray[np.int64], cells: Cells) -> None:
+def _one_hot(codes: npt.NDArray[np.integer[Any]], cells: Cells) -> None:
     """Write a dummy a level; a cell of no level leaves all of them 0."""
+    codes = codes.astype(np.int16)  # there are at most 10,000 levels
     for level in range(cells.shape[1]):
-        cells[:, level] = (codes == level) * np.int16(GRID)
+        np.multiply(codes == level, np.int16(GRID), out=cells[:, level])

@@ -1,4 +1,4 @@
-"""What every engine does: stream the requested columns, add up integers. Never the whole table in memory."""
+"""What every engine does: stream the requested columns, add up integers. Never a whole large table in memory."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
@@ -6,11 +6,13 @@ from functools import partial
 
 import numpy as np
 
-from discreet.data.batch_sizes import BATCH_ROWS, BYTES_A_KEY, CUT_GROUP, GROUP, UNIT_BYTES
+from discreet.data.batch_sizes import BATCH_ROWS, BYTES_A_KEY, COMPILE_FROM, CUT_GROUP, GROUP, HELD_BYTES, UNIT_BYTES
+from discreet.data.cells import Compiled
 from discreet.data.contribution_bound import ContributionBound, OfUnits, UnitRows
 from discreet.data.design import Design, RowMap
 from discreet.data.engines.each import Progress, each
 from discreet.data.header import refuse_stored, require, require_all, shown
+from discreet.data.held_rows import HeldRows
 from discreet.data.metadata import Metadata
 from discreet.data.metadata_card import headline, metadata_card
 from discreet.data.row_pass import RowPass, owned_rows
@@ -189,6 +191,23 @@ class Table(Storage):
         """
         return self._reduced(self._pass(design, work, start, of_units), progress)
 
+    def held(self, design: RowMap) -> RowMap:
+        """Return a row map for several passes over the same rows, which encodes them once where memory holds them.
+
+        Parameters
+        ----------
+        design : RowMap
+            The row map.
+
+        Returns
+        -------
+        RowMap
+            For `map_reduce` of this table: the same integers. The row map itself with a `unit_id`, or where the encoded
+            rows would take more than `HELD_BYTES`.
+        """
+        fits = 0 < 2 * design.n_columns * self.about_rows() <= HELD_BYTES
+        return HeldRows(design) if fits and self.metadata.unit_id is None else design
+
     def _pass(
         self, design: RowMap, work: Callable[[Cells], Integers], start: Integers, of_units: OfUnits | None
     ) -> RowPass:
@@ -203,9 +222,20 @@ class Table(Storage):
             for rows in self._units(row_pass.design):
                 total.add(row_pass.of_units(rows))
             return total.value()
-        with closing(each(self.streams(row_pass.columns), row_pass.of_batch, progress)) as parts:
+        if self.about_rows() * row_pass.design.n_columns >= COMPILE_FROM:
+            Compiled.load()
+        held = row_pass.design if isinstance(row_pass.design, HeldRows) else None
+        if held is not None and held.blocks is not None:
+            parts = each(([block] for block in held.blocks), row_pass.work, progress)
+        else:
+            parts = each(self.streams(row_pass.columns), row_pass.of_batch, progress)
+            if held is not None:
+                held.start()
+        with closing(parts):
             for part in parts:
                 total.add(part)
+        if held is not None:
+            held.finish()
         return total.value()
 
     def _units(self, design: RowMap) -> Iterator[UnitRows]:

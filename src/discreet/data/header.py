@@ -22,7 +22,7 @@ _WORD = r"[Tt]rue|TRUE|[Ff]alse|FALSE|[Yy]es|YES|no|NA|[Nn]/[Aa]|NaN|nan|[-+]?in
 _AMOUNT = r"[<>~=]{1,2} ?\d.*|\d[\d.,]* ?[A-Za-z%€$£]{1,4}\d?|\d+ ?/ ?\d+|\d*[½¼¾]"
 _PLACE = r"\d+[- ]\D.*|[A-Za-z]{3,9}[. ]+\d{1,2},?( \d{2,4})?"
 _CODE = r"[A-Za-z]*\d+([.-]\d+){2,}|[A-Z]\d{2}\.\d+"
-_VALUE = re.compile(rf"{_NUMBER}|{_DATE}|{_WORD}|{_AMOUNT}|{_PLACE}|{_CODE}|[^@]+@[^@]+|.{{201,}}", re.DOTALL)
+_VALUE = rf"(?s){_NUMBER}|{_DATE}|{_WORD}|{_AMOUNT}|{_PLACE}|{_CODE}|[^@]+@[^@]+|.{{201,}}"
 """What a cell looks like, and a name does not: a number, a date or time, a truth value, a mark of a missing cell, an
 amount, a code, an address of a house or of mail, a text."""
 
@@ -38,7 +38,7 @@ def may_be_row(names: Sequence[str]) -> bool:
     (False, True, True)
     """
     cells = [name.strip() for name in names]
-    return len(set(cells)) < len(cells) or any(not cell or _VALUE.fullmatch(cell) for cell in cells)
+    return len(set(cells)) < len(cells) or any(not cell or re.fullmatch(_VALUE, cell) for cell in cells)
 
 
 def require(header: Sequence[tuple[str, str]], columns: Sequence[str]) -> None:

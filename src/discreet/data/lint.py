@@ -23,17 +23,17 @@ _NOT_PEOPLE = frozenset(["row", "record", "observation", "entry", "line", "event
 _GENERIC_DATASET = frozenset(
     ["data", "dataset", "table", "df", "test", "imported", "my-data", "mydata", "untitled", "example"]
 )
-_VERSION = re.compile(r"(v\d+|version\d*|final|copy|sample|subset|train|holdout|backup|tmp)")
+# Patterns as text, compiled on first use: a dry run imports them and needs none.
+_VERSION = r"(v\d+|version\d*|final|copy|sample|subset|train|holdout|backup|tmp)"
 _NO_SOURCE = frozenset(("", "?", "-", "tbd", "todo", "fixme", "unknown", "n/a", "none", "source"))
 _DATA = r"(?:the )?(?:data(?:set|frame)?|rows?|sample|records|observations|observed|table|column|file)"
 _PUBLIC_PAPER = r"(?! ?-?(?:dictionary|book|sheet|protocol|documentation|model|catalog|provider|owner|steward))"
-_FROM_ROWS = re.compile(
-    rf"\bobserved\b|\bempirical|\binferred\b|\b(?:from|in|of|over|on) {_DATA}\b{_PUBLIC_PAPER}"
+_FROM_ROWS = (
+    rf"(?i)\bobserved\b|\bempirical|\binferred\b|\b(?:from|in|of|over|on) {_DATA}\b{_PUBLIC_PAPER}"
     r"|\b(?:sample|data|actual|column) (?:min|max|range|quantile)|\b(?:min|max)\("
-    r"|\bdescribe\(\)|\bpercentile",
-    re.IGNORECASE,
+    r"|\bdescribe\(\)|\bpercentile"
 )
-_OF_ONE = re.compile(r"""^Column ('[^']*'|"[^"]*") """)
+_OF_ONE = r"""^Column ('[^']*'|"[^"]*") """
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ def findings_together(findings: Iterable[Finding]) -> list[str]:
     groups: dict[tuple[str, str, str], list[Finding]] = {}
     for finding in findings:
         whose = "" if finding.place.startswith("columns.") else finding.place
-        groups.setdefault((finding.severity, whose, _OF_ONE.sub("", finding.message)), []).append(finding)
+        groups.setdefault((finding.severity, whose, re.sub(_OF_ONE, "", finding.message)), []).append(finding)
     return [_as_one(group) for group in groups.values()]
 
 
@@ -114,7 +114,7 @@ def _as_one(group: Sequence[Finding]) -> str:
     first = group[0]
     if len(group) == 1 or not first.place.startswith("columns."):
         return "\n".join(map(str, group))
-    message = _OF_ONE.sub(f"Each of these {len(group)} columns ", first.message)
+    message = re.sub(_OF_ONE, f"Each of these {len(group)} columns ", first.message)
     places = (finding.place.removeprefix("columns.") for finding in group)
     lines = ("" if finding.line is None else f" (line {finding.line})" for finding in group)
     names = ", ".join(map("".join, zip(places, lines, strict=True)))
@@ -157,7 +157,7 @@ def _table(metadata: Metadata) -> Iterator[Finding]:
             f"The dataset must name the people, for the ledger, but it is {metadata.dataset!r}, which "
             "another table may have too. Choose a name of its own.",
         )
-    elif any(_VERSION.fullmatch(part) for part in name_parts):
+    elif any(re.fullmatch(_VERSION, part) for part in name_parts):
         yield Finding(
             "warning",
             "dataset",
@@ -230,7 +230,7 @@ def _source(place: str, column: NumericColumn | CategoryColumn) -> Iterator[Find
             f"Bounds and levels must be public, but their source is {printable(source)!r}: they may have "
             "been read from the rows. Check them against a code book, then say so in `source`.",
         )
-    elif _FROM_ROWS.search(source):
+    elif re.search(_FROM_ROWS, source):
         yield _warning(
             place,
             f"Bounds and levels must not come from the rows, but their source is {printable(source)!r}. What "

@@ -23,8 +23,8 @@ _SIGNED = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")
 _INTEGERS = frozenset((*_SIGNED, "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT"))
 _TEXTS = frozenset(("VARCHAR", "ENUM", "UUID", "JSON"))
 _OF_NO_TYPE = frozenset(("NULL", "UNKNOWN"))
-_WHOLE = re.compile(r"0|-?[1-9][0-9]*")
-_SCALE = re.compile(r"[A-Z0-9]+\(\s*\d+\s*,\s*(\d+)\s*\)")
+_WHOLE = r"0|-?[1-9][0-9]*"
+_SCALE = r"[A-Z0-9]+\(\s*\d+\s*,\s*(\d+)\s*\)"
 
 
 def misfit(column: NumericColumn | CategoryColumn, storage: str) -> str | None:
@@ -203,7 +203,7 @@ def _possible(column: CategoryColumn, storage: str) -> npt.NDArray[np.bool_]:
     if scale is not None:
         is_read &= np.array([np.isfinite(value) and round(float(value), scale) == value for value in as_numbers])
     if base in _INTEGERS:  # which are compared as text first
-        is_read |= np.array([_WHOLE.fullmatch(level) is not None for level in levels])
+        is_read |= np.array([re.fullmatch(_WHOLE, level) is not None for level in levels])
     return is_read
 
 
@@ -211,5 +211,5 @@ def _scale(storage: str) -> int | None:
     """Return how many digits stand after the point, where the type tells."""
     if base_of(storage) in _INTEGERS:
         return 0
-    scale = _SCALE.fullmatch(storage)
+    scale = re.fullmatch(_SCALE, storage)
     return int(scale.group(1)) if scale else None

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.csv
 
 from discreet.data.metadata import Metadata
 from discreet.data.public_records import PublicRecords
@@ -111,7 +110,7 @@ def write_weighted(path: str | Path, release: Release, metadata: Metadata, publi
     if rows.num_rows:
         sink = pa.BufferOutputStream()
         if Path(path).suffix.lower() == ".csv":
-            pyarrow.csv.write_csv(_quoted(rows), sink)
+            importlib.import_module("pyarrow.csv").write_csv(_quoted(rows), sink)
         else:
             importlib.import_module("pyarrow.parquet").write_table(rows, sink)  # loads file systems, too
         write_whole(path, sink.getvalue().to_pybytes())

@@ -12,8 +12,11 @@ from importlib.metadata import version
 import numpy as np
 import pyarrow as pa
 
-from discreet.data.metadata import Metadata
+from discreet.data.cells import Compiled, write_cells
+from discreet.data.metadata import Metadata, NumericColumn
 from discreet.data.sources import open_table
+from discreet.kernels.glm.families import LOGISTIC, score_map
+from discreet.kernels.glm.turned_rows import Turn
 from discreet.kernels.public_records.nearest import COMPILE_FROM, NearestPoints
 from discreet.mechanisms.rng import Source
 from discreet.mechanisms.top_k import SMALL, canonical_lipschitz
@@ -93,10 +96,24 @@ def _find_nearest() -> None:
         NearestPoints(cells[:n_points], p).nearest(rows)
 
 
+def _add_up() -> None:
+    row_map = score_map(LOGISTIC, np.zeros(2), (-1.0, 1.0), turn=Turn.of(np.eye(2), 1.0))
+    row_map.sums(np.zeros((1, 3), dtype=np.int16))
+
+
+def _put_on_the_grid() -> None:
+    Compiled.load()
+    column, cells = NumericColumn(type="real", lower=0.0, upper=1.0), np.empty(1, dtype=np.int16)
+    for kind in (pa.float64(), pa.float32(), pa.int64(), pa.int32()):
+        write_cells(pa.array([0], kind), column, 0.5, 0.5, cells)
+
+
 _TASKS: dict[str, Callable[[], object]] = {
     "scores of every model": partial(_search, 10),
     "search among many columns": partial(_search, 30),
     "top columns of many": _choose,
     "nearest public records": _find_nearest,
+    "sums of regressions": _add_up,
+    "cells of large tables": _put_on_the_grid,
 }
 N_TASKS = len(_TASKS)

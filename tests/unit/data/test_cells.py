@@ -1,5 +1,6 @@
 """The same number and the same level for a cell however the table is stored."""
 
+import importlib
 import math
 import re
 from decimal import Decimal
@@ -12,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.unit.data.odd_cells import FLOATS, ODDITIES, TEXTS, WORDS
 
-from discreet.data.cells import level_codes, numbers
-from discreet.data.metadata import CategoryColumn
+from discreet.data.cells import Compiled, grid_cells, level_codes, numbers, write_cells
+from discreet.data.metadata import CategoryColumn, NumericColumn
 
 # ---- numbers
 
@@ -126,3 +127,39 @@ def test_decimals_are_read_to_the_nearest_number():
     cells = [f"{cents // 100}.{cents % 100:02}" for cents in range(0, 10_000, 7)]
     stored = pa.array([Decimal(cell) for cell in cells], pa.decimal128(10, 2))
     assert numbers(stored).tolist() == numbers(pa.array(cells)).tolist() == [float(cell) for cell in cells]
+
+
+# ---- cells on the grid, in compiled code and without
+
+KINDS = [pa.float64(), pa.float32(), pa.float16(), pa.int64(), pa.int8(), pa.uint64(), pa.bool_(), pa.string()]
+EDGES = [-3.0, 2.5, np.nextafter(2.5, 3.0), -0.25, 1e308, -5e-324, math.nan, math.inf, -math.inf, 0.0, -0.0]
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=str)
+@pytest.mark.parametrize("has_missing", [False, True])
+@pytest.mark.parametrize("options", [{}, {"missing": 1.7}, {"out_of_bounds": "missing"}], ids=str)
+def test_compiled_cells_are_the_same(
+    kind: pa.DataType, has_missing: bool, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Bit for bit those of array code, of any type, at the ends of the bounds and beyond what a number can be."""
+    rng = np.random.default_rng(9)  # noqa: TID251 - simulated cells, not noise
+    values: Any = np.concatenate([EDGES, rng.normal(size=2000) * 3.0, rng.integers(-4, 4, 500)])
+    if pa.types.is_boolean(kind):
+        values = values > 0.0
+    elif pa.types.is_integer(kind):
+        limits = np.iinfo(kind.to_pandas_dtype())
+        values = np.array([limits.min, limits.max, *rng.integers(0, 5, 2000)], dtype=kind.to_pandas_dtype())
+    elif pa.types.is_string(kind):
+        values = np.array([*map(repr, values.tolist()), *WORDS, *ODDITIES], dtype=object)
+    with np.errstate(over="ignore"):
+        values = values.astype(kind.to_pandas_dtype()) if pa.types.is_floating(kind) else values
+    cells = pa.array(values, kind, mask=rng.random(len(values)) < 0.1 if has_missing else None)
+    column = NumericColumn(type="real", lower=-3.0, upper=2.5, **options)
+    center, half = -0.25, 1.9  # as of a target that is clipped
+    expected = grid_cells(numbers(cells), column, center, half)
+    for compiled in (None, importlib.import_module("discreet.kernels.rows.grid_compiled")):
+        monkeypatch.setattr(Compiled, "code", compiled)
+        found = np.full(len(cells), 99, dtype=np.int16)
+        write_cells(cells, column, center, half, found)
+        assert np.array_equal(found, expected)
+    assert {-32767, 32767} <= set(expected.tolist()) or not pa.types.is_floating(kind)

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from statistics import NormalDist
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from discreet.mechanisms.top_k import canonical_lipschitz, one_shot, peeling
 from discreet.methods.registry import method_of
 from discreet.methods.screening.standing_out import lead_needed
 from discreet.release import NoiseRecord
-from discreet.simulation.draws import normals, some_normals
+from discreet.simulation.draws import normals, some_normals, uniforms
 from discreet.simulation.no_effect import LEVEL, Selection, of_selection, size_law
 from discreet.simulation.no_effect_moments import chance_of_deviation, ellipsoid_tail, standing_out
 from discreet.simulation.scenario import Scenario
@@ -58,6 +59,8 @@ def test_normals_without_scipy_are_the_same():
     """The draws that every dry run makes are those of the other simulations, from the same words."""
     few, many = (draw(Source.seeded(5), 1000, 3) for draw in (some_normals, normals))
     np.testing.assert_allclose(few, many, rtol=1e-13, atol=1e-15)
+    shares = np.minimum(uniforms(Source.seeded(5), 1000, 3), 1.0 - 2.0**-53)
+    assert few.ravel().tolist() == [NormalDist().inv_cdf(share) for share in shares.ravel()]
 
 
 def metadata(n_rows=2000, d=5):

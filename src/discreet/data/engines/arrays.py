@@ -17,6 +17,9 @@ from discreet.data.engines.own_memory import own_column
 from discreet.data.metadata import Metadata
 from discreet.errors import DataMismatchError, InvalidParameterError, MetadataError
 
+STRIP_ROWS = 2048
+"""Rows of a matrix that are copied at once; they stay in a processor's cache."""
+
 
 class ArraysTable(Table):
     """Features and target as one table; cells are converted when the rows are read, not before.
@@ -61,11 +64,24 @@ class ArraysTable(Table):
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         size = rows_a_batch(BATCH_ROWS, len(columns))
         for start in range(0, self.row_count() or 0, size):
-            parts = [(self._columns[name][start : start + size], self.metadata.is_number(name)) for name in columns]
-            arrays = [column_of(part, number) for part, number in parts]
+            parts = _side_by_side([self._columns[name][start : start + size] for name in columns])
+            arrays = [column_of(part, self.metadata.is_number(name)) for name, part in zip(columns, parts, strict=True)]
             yield pa.RecordBatch.from_arrays(
                 [a.combine_chunks() if isinstance(a, pa.ChunkedArray) else a for a in arrays], names=list(columns)
             )
+
+
+def _side_by_side(parts: list[Any]) -> list[Any]:
+    """Return the columns of a matrix of floats in memory of their own, copied a few rows at a time."""
+    # Cells of a row share a line of the processor's cache: by whole columns each line would be fetched for each cell.
+    places = [i for i, part in enumerate(parts) if isinstance(part, np.ndarray) and part.dtype == np.float64]
+    copies = np.empty((len(places), len(parts[0]) if places else 0))
+    for start in range(0, copies.shape[1], STRIP_ROWS):
+        strip = slice(start, start + STRIP_ROWS)
+        for copy, place in zip(copies, places, strict=True):
+            copy[strip] = parts[place][strip]
+    own = dict(zip(places, copies, strict=True))
+    return [own.get(i, part) for i, part in enumerate(parts)]
 
 
 def table_of_pair(pair: tuple[Any, ...], metadata: Metadata) -> Table:

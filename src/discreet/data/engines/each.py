@@ -3,16 +3,15 @@
 import os
 import queue
 import threading
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Sized
 from concurrent.futures import Future, wait
 from contextlib import suppress
 from typing import TypeVar
 
-import pyarrow as pa
-
 from discreet.kernels.rows.thread_limits import OneCore
 
 T = TypeVar("T")
+Block = TypeVar("Block", bound=Sized)
 
 Progress = Callable[[int], None]
 
@@ -25,8 +24,8 @@ LISTEN_S = 0.2
 
 
 def each(
-    streams: Iterable[Iterable[pa.RecordBatch]],
-    task: Callable[[pa.RecordBatch], T],
+    streams: Iterable[Iterable[Block]],
+    task: Callable[[Block], T],
     progress: Progress | None = None,
 ) -> Generator[T]:
     """Yield the result of a task on each batch, in any order, while few results wait at a time.
@@ -50,7 +49,7 @@ def each(
                 if stream is None:
                     break
                 for batch in stream:
-                    offer((batch.num_rows, task(batch)))
+                    offer((len(batch), task(batch)))
                     if stop.is_set():
                         break
             offer(None)

@@ -117,6 +117,10 @@ class SparkTable(Table):
         return WIDE_GROUP
 
     @override
+    def held(self, design: RowMap) -> RowMap:
+        return design  # rows stay where they are
+
+    @override
     def _reduced(self, row_pass: RowPass, progress: Progress | None) -> Integers:
         def sums() -> tuple[dict[int, ExactSum], int]:
             parts = self._stepped(row_pass, (worker.sums, worker.sums_of_units), worker.SUMS)

@@ -4,8 +4,9 @@ A row's linear predictor is an exact integer, its residual and its weight are lo
 and the products are added up exactly. So a row's part depends on that row alone, bit for bit.
 """
 
+import importlib
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,7 +14,7 @@ import numpy.typing as npt
 from scipy.special import betainc, expit, logit, pdtr, pdtrc
 
 from discreet.kernels.glm.turned_rows import Turn
-from discreet.kernels.moments.moments import CHUNK_ROWS, GRID
+from discreet.kernels.moments.moments import GRID
 from discreet.typing import Cells, Floats, Integers
 
 Groups = tuple[tuple[int, ...], ...]
@@ -32,6 +33,9 @@ WEIGHT_ONE = 2**15
 
 DISPERSED_SIZE = 2.0
 """Of the negative binomial law that clipped counts may have in place of a Poisson law: variance mean + mean^2 / 2."""
+
+CHUNK_ROWS = 1024
+"""Rows that are added up at once: their numbers stay in a processor's cache."""
 
 LARGEST_PREDICTOR = 30.0
 """The tables end here; a linear predictor beyond it is clipped."""
@@ -168,7 +172,22 @@ class Columns:
     def of(self, cells: Cells) -> tuple[Cells, Cells | None, Cells | None]:
         """Return them. Shapes: cells (n, q); returns (n, p + 1), (n,), (n,)."""
         offsets, shares = (None if at is None else cells[:, at] for at in (self.offset, self.weight))
-        return np.asfortranarray(cells[:, self.model]), offsets, shares
+        first, last = int(self.model[0]), int(self.model[-1])
+        is_run = np.array_equal(self.model, np.arange(first, last + 1))  # mostly all columns: a view will do
+        return cells[:, first : last + 1] if is_run else np.asfortranarray(cells[:, self.model]), offsets, shares
+
+
+def in_chunks(
+    cells: Cells, offsets: Cells | None, shares: Cells | None
+) -> Iterator[tuple[Floats, Cells | None, Cells | None]]:
+    """Yield the cells of a few rows after the other, a row in each column, and what stands beside them.
+
+    Shapes: cells (n, p + 1), offsets, shares (n,); yields (p + 1, m), (m,), (m,).
+    """
+    for start in range(0, len(cells), CHUNK_ROWS):
+        part = slice(start, start + CHUNK_ROWS)
+        of_offset, of_share = (None if each is None else each[part] for each in (offsets, shares))
+        yield np.ascontiguousarray(cells[part].T, dtype=np.float64), of_offset, of_share
 
 
 @dataclass(frozen=True)
@@ -221,73 +240,60 @@ class RowMap:
         `offsets` move linear predictors; of a row counts the part `shares`, out of GRID. Shapes: cells (n, p + 1),
         offsets, shares (n,); returns (p, p + 1).
         """
-        n, p = len(cells), len(self.theta)
+        compiled, p = importlib.import_module("discreet.kernels.glm.row_sums_compiled"), len(self.theta)
         total = np.zeros((p + 1, p), dtype=np.int64)
-        partial = np.zeros((p + 1, p))
-        left = np.empty((min(n, CHUNK_ROWS), p + 1))
-        right = np.empty((min(n, CHUNK_ROWS), p))
-        for start in range(0, n, CHUNK_ROWS):
-            part = cells[start : start + CHUNK_ROWS]
-            x, products = right[: len(part)], left[: len(part)]
-            beside = [None if each is None else each[start : start + CHUNK_ROWS] for each in (offsets, shares)]
-            residual, weight, rows = self._weighed(part, beside[0], beside[1])
-            np.copyto(x, rows)
-            # An integer of 15 bits times one of 16 is exact, and so is a shift; what is cut off is below one unit.
-            np.multiply(x, (weight / WEIGHT_ONE)[:, None], out=products[:, :p])
-            np.trunc(products[:, :p], out=products[:, :p])
-            products[:, p] = residual
-            # Products below 2^30, 2^12 a chunk and 2^9 chunks: integers below 2^53, exact in any order (8.1).
-            partial += products.T @ x
-            if (start // CHUNK_ROWS) % 512 == 511:
-                total += partial.astype(np.int64)
-                partial[:] = 0.0
-        total += partial.astype(np.int64)
+        for x, of_offset, of_share in in_chunks(cells, offsets, shares):
+            residuals, weights, rows = self._weighed(x, of_offset, of_share)
+            products = np.empty((p + 1, x.shape[1]))
+            compiled.weigh(rows, weights, residuals, products)
+            # Products below 2^30, a chunk's below 2^42: integers below 2^53, exact in any order (8.1).
+            total += (products @ rows.T).astype(np.int64)
         upper = np.triu(total[:p])
         return np.column_stack([upper + np.triu(upper, 1).T, total[p]])
-
-    def _looked_up(self, predictor: Floats, response: Cells) -> tuple[Floats, Floats]:
-        """Return residuals and weights of linear predictors, in units of THETA_UNIT / GRID."""
-        step = np.rint(predictor * (STEPS * THETA_UNIT / GRID)) - self.first
-        place = np.clip(step, 0, len(self.mean) - 1).astype(np.intp)
-        residual = self.response[response.astype(np.intp) + GRID] - self.mean[place]
-        return np.clip(residual, -GRID, GRID), self.weight[place]
 
     @property
     def n_columns(self) -> int:
         """Of the sums of products."""
         return len(self.theta)
 
-    def residuals(self, cells: Cells, offsets: Cells | None = None, shares: Cells | None = None) -> Floats:
-        """Return the residuals of rows, whole numbers of units. Shapes: as those of `sums`; returns (n,)."""
-        residual, _, _ = self._weighed(cells, offsets, shares, is_whole=True)
-        return residual
+    def residuals(self, x: Floats, offsets: Cells | None = None, shares: Cells | None = None) -> Floats:
+        """Return the residuals of rows, whole numbers of units. Shapes: as of `in_chunks`; returns (m,)."""
+        residuals, _, _ = self._weighed(x, offsets, shares, is_whole=True)
+        return residuals
 
     def _weighed(
-        self, cells: Cells, offsets: Cells | None, shares: Cells | None, is_whole: bool = False
-    ) -> tuple[Floats, Floats, Cells | Floats]:
+        self, x: Floats, offsets: Cells | None, shares: Cells | None, is_whole: bool = False
+    ) -> tuple[Floats, Floats, Floats]:
         """Return residuals, weights and rows, by what each counts: turned rows are shorter, if they are not whole."""
-        p = len(self.theta)
-        predictor = cells[:, :p].astype(np.float64) @ (self.theta / THETA_UNIT)  # whole numbers below 2^53
-        if offsets is not None:
-            predictor += offsets * (self.offset / THETA_UNIT)
-        residual, weight = self._looked_up(predictor, cells[:, p])
-        rows: Cells | Floats = cells[:, :p]
-        part = 1.0 if shares is None else shares / GRID
+        residuals, weights = self._looked_up(x, offsets)
+        rows, part = x[:-1], 1.0 if shares is None else shares / GRID
         if self.turn is not None:
-            turned, length = self.turn.rows(cells[:, :p])
-            residual = residual * (length * length if is_whole else length)
+            turned, length = self.turn.rows(rows)
+            residuals = residuals * (length * length if is_whole else length)
             rows = rows if is_whole else turned
         elif self.cap < math.inf:
-            part = part * self._shares(cells)
+            part = part * self._shares(rows)
         elif shares is None:
-            return residual, weight, rows
+            return residuals, weights, rows
         # To the nearest integer: no larger, and pushed no way.
-        return np.rint(residual * part), np.rint(weight * part), rows
+        return np.rint(residuals * part), np.rint(weights * part), rows
 
-    def _shares(self, cells: Cells) -> Floats:
-        """Return what rows count: 1, or less for a long one."""
-        x = cells[:, : len(self.theta) if self.n_weighing is None else self.n_weighing].astype(np.float64)
-        squares = np.einsum("ij,ij->i", x, x)  # whole numbers below 2^53, exact in any order
+    def _looked_up(self, x: Floats, offsets: Cells | None) -> tuple[Floats, Floats]:
+        """Return residuals and weights of rows."""
+        compiled = importlib.import_module("discreet.kernels.glm.row_sums_compiled")
+        predictors = (self.theta / THETA_UNIT) @ x[:-1]  # whole numbers below 2^53
+        if offsets is not None:
+            predictors += offsets * (self.offset / THETA_UNIT)
+        residuals, weights = np.empty_like(predictors), np.empty_like(predictors)
+        scale = STEPS * THETA_UNIT / GRID
+        tables = (self.response, self.mean, self.weight)
+        compiled.look_up(predictors, x[-1], scale, float(self.first), *tables, residuals, weights)
+        return residuals, weights
+
+    def _shares(self, rows: Floats) -> Floats:
+        """Return what rows count: 1, or less for a long one. Shapes: rows (p, m); returns (m,)."""
+        weighing = rows[: self.n_weighing]
+        squares = np.einsum("ji,ji->i", weighing, weighing)  # whole numbers below 2^53, exact in any order
         shares: Floats = np.minimum(1.0, self.cap * GRID**2 / np.maximum(squares, 1.0))
         return shares
 

@@ -6,19 +6,13 @@ covariances, noise that is the same in every direction is the same part of what 
 length counts (length / |z|)^2: that depends on its columns alone, so coefficients stay what they were.
 """
 
+import importlib
 import math
 from dataclasses import dataclass
 
 import numpy as np
 
-from discreet.kernels.moments.moments import GRID
-from discreet.typing import Cells, Floats
-
-FURTHEST = 2**22
-"""A coordinate is clipped here, in steps: 128 times the length."""
-
-BELOW_ONE = 1.0 - 2.0**-40
-"""Covers the rounding of a length."""
+from discreet.typing import Floats
 
 
 @dataclass(frozen=True)
@@ -57,16 +51,14 @@ class Turn:
         """Return the same coordinates with another length."""
         return Turn(self.matrix, self.scale * self.length / length, length)
 
-    def rows(self, cells: Cells) -> tuple[Floats, Floats]:
+    def rows(self, x: Floats) -> tuple[Floats, Floats]:
         """Return coordinates, whole steps, |z| <= GRID, and what part of its length is left of a row.
 
-        Each row's are computed from it alone, and round alike wherever it stands. Shapes: cells (n, p); returns
-        (n, p), (n,).
+        Each row's are computed from it alone, and round alike wherever it stands. Shapes: x (p, m), whole numbers of at
+        most GRID, a row in each column; returns (p, m), (m,).
         """
-        turned = cells.astype(np.float64) @ self.matrix.T  # whole numbers below 2^53, exact in any order
-        steps = np.trunc(np.clip(turned * self.scale, -FURTHEST, FURTHEST))
-        squares = np.zeros(len(steps), dtype=np.int64)
-        for column in steps.astype(np.int64).T:
-            squares += column * column
-        parts = np.minimum(GRID * BELOW_ONE / np.sqrt(np.maximum(squares, 1)), 1.0)
-        return np.trunc(steps * parts[:, None]), parts
+        compiled = importlib.import_module("discreet.kernels.glm.row_sums_compiled")
+        turned = self.matrix @ x  # whole numbers below 2^53, exact in any order
+        squares, parts = np.empty(x.shape[1], dtype=np.int64), np.empty(x.shape[1])
+        compiled.shorten(turned, self.scale, squares, parts)
+        return turned, parts

@@ -3,23 +3,19 @@
 A score is the sum over a unit's rows of residual times x; `sandwich` says what its squares tell.
 """
 
+import importlib
 import math
 from dataclasses import dataclass
 
 import numpy as np
 
-from discreet.kernels.glm.families import Columns, RowMap
-from discreet.kernels.moments.moments import GRID, exact_moments
+from discreet.kernels.glm.families import CHUNK_ROWS, Columns, RowMap, in_chunks
+from discreet.kernels.moments.moments import GRID
 from discreet.kernels.rows.contribution_bound import kept_units
 from discreet.typing import Cells, Floats, Integers, Words
 
 BLOCK_ROWS = 2**16
-
-FURTHEST = 2**22
-"""A coordinate is clipped here: far beyond both cuts."""
-
-BELOW_ONE = 1.0 - 2.0**-40
-"""Covers the rounding of a length."""
+"""Rows whose scores are added to their units' at once."""
 
 
 @dataclass(frozen=True)
@@ -57,9 +53,8 @@ class UnitScores:
         Shapes: as those of `RowMap.sums`; returns (p, p + 1).
         """
         total = np.zeros(self._shape, dtype=np.int64)
-        for start in range(0, len(cells), BLOCK_ROWS):
-            block = (None if each is None else each[start : start + BLOCK_ROWS] for each in (offsets, shares))
-            total += self._of_scores(self._scores(cells[start : start + BLOCK_ROWS], *block))
+        for chunk in in_chunks(cells, offsets, shares):
+            total += self._of_scores(self._scores(*chunk))
         return total
 
     def sums_of_units(self, cells: Cells, starts: Integers, words: Words, most: int, columns: Columns) -> Integers:
@@ -69,35 +64,35 @@ class UnitScores:
         """
         kept, units = kept_units(cells, starts, words, most)
         n_units, p = len(starts) - 1, len(self.matrix)
-        scores = np.zeros((n_units, p))  # sums of integers below 2^53 are exact in any order
+        scores = np.zeros((p, n_units))  # sums of integers below 2^53 are exact in any order
         for start in range(0, len(kept), BLOCK_ROWS):
-            of_rows = self._scores(*columns.of(kept[start : start + BLOCK_ROWS]))
+            block = columns.of(kept[start : start + BLOCK_ROWS])
+            of_rows = np.concatenate([self._scores(*chunk) for chunk in in_chunks(*block)], axis=1)
             owners = units[start : start + BLOCK_ROWS]
             for j in range(p):
-                scores[:, j] += np.bincount(owners, weights=of_rows[:, j], minlength=n_units)
+                scores[j] += np.bincount(owners, weights=of_rows[j], minlength=n_units)
         total = np.zeros(self._shape, dtype=np.int64)
-        for start in range(0, n_units, BLOCK_ROWS):
-            total += self._of_scores(scores[start : start + BLOCK_ROWS])
+        for start in range(0, n_units, CHUNK_ROWS):
+            total += self._of_scores(scores[:, start : start + CHUNK_ROWS])
         return total
 
     @property
     def _shape(self) -> tuple[int, int]:
         return len(self.matrix), len(self.matrix) + 1
 
-    def _scores(self, cells: Cells, offsets: Cells | None, shares: Cells | None) -> Floats:
-        """Residual times x of each row, whole numbers of at most GRID^2."""
-        return cells[:, :-1].astype(np.float64) * self.row_map.residuals(cells, offsets, shares)[:, None]
+    def _scores(self, x: Floats, offsets: Cells | None, shares: Cells | None) -> Floats:
+        """Residual times x of each row, whole numbers of at most GRID^2. Shapes: as of `in_chunks`; returns (p, m)."""
+        return x[:-1] * self.row_map.residuals(x, offsets, shares)
 
     def _of_scores(self, scores: Floats) -> Integers:
+        """Shapes: scores (p, m), m at most CHUNK_ROWS."""
+        compiled = importlib.import_module("discreet.kernels.glm.row_sums_compiled")
         # Whole numbers of so few bits that their products are exact: a unit's part does not depend on its place.
-        turned = np.trunc(scores / self.shift) @ self.matrix.T
-        z = np.trunc(np.clip(turned * self.scale, -FURTHEST, FURTHEST)).astype(np.int64)
-        squares = np.zeros(len(z), dtype=np.int64)
-        for column in z.T:
-            squares += column * column
-        short = z * np.minimum(GRID * BELOW_ONE / np.sqrt(np.maximum(squares, 1)), 1.0)[:, None]
+        short = self.matrix @ np.trunc(scores / self.shift)
+        squares, parts = np.empty(scores.shape[1], dtype=np.int64), np.empty(scores.shape[1])
+        compiled.shorten(short, self.scale, squares, parts)
         total = np.zeros(self._shape, dtype=np.int64)
-        total[:, :-1] = exact_moments(np.asfortranarray(np.trunc(short).astype(np.int16)))
+        total[:, :-1] = short @ short.T  # below 2^40
         total[0, -1] = np.minimum(squares // self.ratio, GRID**2).sum()
         return total
 

@@ -9,7 +9,7 @@ CENTERS = 513
 """Equally spaced points, from the target's lower to its upper bound, on which its median is sought: an odd number, with
 the middle among them."""
 
-CLIPS = np.unique(np.rint(GRID * np.exp2(np.arange(-192, 1) / 16.0)).astype(np.int64))
+CLIPS = np.array(sorted(set(np.rint(GRID * np.exp2(np.arange(-192, 1) / 16.0)).tolist())), dtype=np.int64)
 """Bounds of the target that may be chosen, in steps of the public one: 16 an octave, down to 1 / 4096."""
 
 

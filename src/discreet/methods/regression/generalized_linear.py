@@ -16,6 +16,7 @@ from discreet.accounting.neighbors import NeighboringRelation
 from discreet.data.adjusted_design import Adjustment, GeneralizedDesign, check_predictor
 from discreet.data.contribution_bound import OfUnits
 from discreet.data.design import Design
+from discreet.data.design import RowMap as EncodedRows
 from discreet.data.engine import Table
 from discreet.data.metadata import Metadata
 from discreet.errors import InvalidParameterError
@@ -303,7 +304,7 @@ class PreparedGlm(Preparation):
         -----
         Claim: ``generalized_linear.privacy.md``. Cost: two to eight passes over the rows, one more where robust.
         """
-        report_rows = rows_progress(progress, table)
+        report_rows, held = rows_progress(progress, table), table.held(self.design)
         steps = noisy_newton(self.problem)
         remaining = 2 * self._rho
         request = next(steps)
@@ -311,7 +312,7 @@ class PreparedGlm(Preparation):
             remaining -= (Fraction(request.mu) * self.design.metadata.rows_per_unit) ** 2
             if remaining < 0:
                 raise ArithmeticError("the passes cost more than was reserved")
-            answer = self._noisy(table, request, rng, report_rows)
+            answer = self._noisy(table, request, rng, report_rows, held)
             report_rows = None
             try:
                 request = steps.send(answer)
@@ -412,14 +413,12 @@ class PreparedGlm(Preparation):
             return None
         return partial(row_map.sums_of_units, columns=self.columns_of(row_map))
 
-    def _noisy(self, table: Table, request: AnyRequest, rng: Source, report_rows: Any) -> Floats:
+    def _noisy(self, table: Table, request: AnyRequest, rng: Source, report_rows: Any, held: EncodedRows) -> Floats:
         """One pass: exact sums plus noise on each, those below the diagonal mirrored."""
         p = request.row_map.n_columns
         is_histogram = isinstance(request, HistogramRequest)
         start = np.zeros(p if is_histogram else (p, p + 1), dtype=np.int64)
-        exact = table.map_reduce(
-            self.design, self.sums_of(request), start, report_rows, self._of_units(request.row_map)
-        )
+        exact = table.map_reduce(held, self.sums_of(request), start, report_rows, self._of_units(request.row_map))
         if isinstance(request, HistogramRequest):
             return _with_noise(exact, request.sd, rng)
         noisy = np.zeros((p, p + 1))

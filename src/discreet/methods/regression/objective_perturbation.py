@@ -17,6 +17,7 @@ from discreet.accounting.events import (
 )
 from discreet.accounting.neighbors import NeighboringRelation
 from discreet.data.design import Design
+from discreet.data.design import RowMap as EncodedRows
 from discreet.data.engine import Table
 from discreet.errors import InvalidParameterError
 from discreet.kernels.glm.families import (
@@ -207,19 +208,19 @@ class PreparedPerturbation(Preparation):
     def _minimized(self, table: Table, rng: Source) -> Outcome:
         p, lattice, loss = self.n_coefficients, self.chosen.lattice, self.loss
         places = self._places
-        linear = spherical_laplace(p, self.chosen.beta, rng)
+        linear, held = spherical_laplace(p, self.chosen.beta, rng), table.held(self.design)
 
         def sums(numbers: tuple[int, ...]) -> Integers:
             def work(cells: Cells) -> Integers:
                 return precise_sums(np.asfortranarray(cells[:, places]), loss, lattice, numbers)
 
             nothing = precise_sums(np.empty((0, p + 1), np.int16), loss, lattice, numbers)
-            return table.map_reduce(self.design, work, nothing)
+            return table.map_reduce(held, work, nothing)
 
         theta, _ = minimized(sums, linear, self.chosen)
         released = np.array(self._rounded(theta, rng)) * STEP
-        minimum = self._minimum(released, *self._information(table, released, rng))
-        fit = self._fit(minimum, table, rng)
+        minimum = self._minimum(released, *self._information(table, held, released, rng))
+        fit = self._fit(minimum, table, held, rng)
         family: Literal["logistic", "poisson"] = self.method.family_name
         record = with_answers(self.terms.fit(family, fit), score_record(fit, *self.terms.scales()))
         return Outcome(selected=self.design.candidates, noise=self.noise, steps=self.steps, fit=record)
@@ -317,7 +318,7 @@ class PreparedPerturbation(Preparation):
             drawn[np.ix_(group, group)] = np.eye(len(group))
         return drawn
 
-    def _information(self, table: Table, theta: Floats, rng: Source) -> tuple[Floats, Floats, float]:
+    def _information(self, table: Table, held: EncodedRows, theta: Floats, rng: Source) -> tuple[Floats, Floats, float]:
         """One pass: the noisy sum of weighted products, the variances of its entries, and the number of rows."""
         places, p, row_map = self._places, self.n_coefficients, self._row_map(theta)
 
@@ -325,7 +326,7 @@ class PreparedPerturbation(Preparation):
             sums = row_map.sums(np.asfortranarray(cells[:, places]))
             return np.append(sums[:, :p].ravel(), len(cells))
 
-        exact = table.map_reduce(self.design, work, np.zeros(p * p + 1, dtype=np.int64))
+        exact = table.map_reduce(held, work, np.zeros(p * p + 1, dtype=np.int64))
         times = 1 + (self._of_diagonal - 1) * np.eye(p, dtype=np.int64)
         upper = np.nonzero(np.triu(self._drawn()))
         values = [int(value) for value in (exact[:-1].reshape(p, p) * times)[upper]]
@@ -357,7 +358,7 @@ class PreparedPerturbation(Preparation):
             groups=self.terms.groups,
         )
 
-    def _fit(self, minimum: Minimum, table: Table, rng: Source) -> Fit:
+    def _fit(self, minimum: Minimum, table: Table, held: EncodedRows, rng: Source) -> Fit:
         """Return estimates and intervals from what was released alone, and from a last pass where there is one."""
         if self.spread is None:
             return minimizer_fit(minimum)
@@ -365,7 +366,7 @@ class PreparedPerturbation(Preparation):
         count = metadata.n_units or max(minimum.n_rows / metadata.rows_per_unit, 1.0)
         units = Units(count, metadata.rows_per_unit, self.change.bound, self.change.replaces)
         spread = planned_spread(minimum, self.terms.groups, self.spread.mu, units)
-        return minimizer_fit(minimum, spread, self.spread.sums(table, self.design, spread, Columns(self._places), rng))
+        return minimizer_fit(minimum, spread, self.spread.sums(table, held, spread, Columns(self._places), rng))
 
     def _bound(self, epsilon: Fraction, family: Family) -> BoundRelease | None:
         """The pass that finds where counts are clipped."""

@@ -11,7 +11,7 @@ import numpy as np
 
 from discreet.accounting.events import EllipsoidEvent
 from discreet.data.contribution_bound import OfUnits
-from discreet.data.design import Design
+from discreet.data.design import RowMap
 from discreet.data.engine import Table
 from discreet.kernels.glm.families import Columns
 from discreet.kernels.glm.sandwich import Spread, spread_sds
@@ -77,14 +77,14 @@ class SpreadRelease:
             claim=claim,
         )
 
-    def sums(self, table: Table, design: Design, spread: Spread, places: Columns, rng: Source) -> Floats:
+    def sums(self, table: Table, rows: RowMap, spread: Spread, places: Columns, rng: Source) -> Floats:
         """Return the pass's sums with their noise, shape (p, p + 1)."""
         p = self.n_coefficients
         work: Callable[[Cells], Integers] = partial(_of_rows, spread, places)
         of_units: OfUnits | None = None
-        if design.metadata.rows_per_unit > 1:
+        if table.metadata.rows_per_unit > 1:
             of_units = partial(spread.map.sums_of_units, columns=places)
-        exact = table.map_reduce(design, work, np.zeros((p, p + 1), dtype=np.int64), None, of_units)
+        exact = table.map_reduce(rows, work, np.zeros((p, p + 1), dtype=np.int64), None, of_units)
         upper, (of_lengths, of_products) = np.triu_indices(p), self.scales
         scales = [of_products if i == j else of_products / 2.0**0.5 for i, j in zip(*upper, strict=True)]
         values: list[Any] = [int(value) for value in exact[:, :p][upper]]
