@@ -19,8 +19,8 @@ class AutoSelection(SubsetSelector):
     """Select the columns of a linear regression by the method that a plan finds best, privately.
 
     Before the rows are read, methods and tunings are tried on simulated tables of the same public shape: constrained
-    least squares, noisy moments, and screening of columns one by one. The one whose columns overlap most with the right
-    ones is run, once, at the whole of epsilon.
+    least squares, noisy moments, and screening of columns. The one whose columns overlap with the right ones nearly as
+    well as the best in most kinds of tables is run, once, at the whole of epsilon.
 
     Attributes
     ----------

@@ -21,10 +21,11 @@ from discreet.simulation.supposition import Supposition
 from discreet.simulation.worlds import numbers, worlds
 from discreet.typing import Floats
 
-ROUNDS = ((15, 10), (30, 4), (60, 2), (75, 1))
+ROUNDS = ((15, 10), (30, 6), (96, 6))
 """Tables of all scenarios together that a round adds, and how many selections go on from it.
 
-Of more than `FEW` candidates fewer tables are drawn, as each takes longer.
+Of more than `FEW` candidates fewer tables are drawn, as each takes longer. Six stay to the end: what loses little in
+each kind of table is told from few tables of a kind less surely than what is best on average.
 """
 
 MOST_ROWS = 5_000
@@ -38,6 +39,14 @@ them apart. What a selection did with larger effects counts as much: one that fa
 EXACT_WEIGHT = 0.1
 """What exactly the right columns count beside the overlap: it breaks near ties."""
 
+MOST_LOST = 0.3
+"""What a selection can lose in one kind of table, beside the best there: one kind does not decide alone."""
+
+NEAR, HALF_TABLES = 0.015, 96
+"""What the best loses less than a near tie, and the tables of all scenarios together on which exact recovery decides
+between these at half of epsilon: what is exactly right there already is given up less often as epsilon grows.
+"""
+
 
 @dataclass(frozen=True)
 class Choice:
@@ -46,7 +55,7 @@ class Choice:
     Parameters
     ----------
     rival : Rival
-        The best by overlap.
+        What loses least beside the best in each kind of table, by overlap.
     right, overlap, explained : float
         Means over the scenarios: see `Expected`.
     n_rivals : int
@@ -77,10 +86,10 @@ def best_selection(
     supposed: Mapping[str, Any] | Supposition | None = None,
     known: PublicMoments | None = None,
 ) -> Choice:
-    """Return the selection whose columns overlap most with the right ones, over the scenarios that are supposed.
+    """Return the selection whose columns overlap with the right ones nearly as well as the best in most scenarios.
 
-    The simulation is seeded, so equal public facts give equal choices. Scenarios count alike. Cost: a few seconds for a
-    thousand rows and six candidates.
+    The simulation is seeded, so equal public facts give equal choices. Scenarios count alike, and in each of them at
+    most `MOST_LOST` can be lost. Cost: a few seconds for a thousand rows and six candidates.
     """
     if not EPSILON.low <= epsilon <= EPSILON.high:
         raise InvalidParameterError(f"epsilon must {EPSILON}, but epsilon={epsilon:g}.")
@@ -101,11 +110,12 @@ def best_selection(
     ranked = race.best(compared)
     compared = ranked[: ROUNDS[0][1]]
     for seed, (_, n_left) in enumerate(ROUNDS[1:], 1):
-        race.add(compared, counts[seed], seed, explains=n_left == 1)
+        race.add(compared, counts[seed], seed, explains=seed == len(ROUNDS) - 1)
         compared = race.best(compared)[:n_left]
         if race.means(compared[0].name)[1] == 1.0:
+            compared = [rival for rival in compared if race.means(rival.name)[1] == 1.0]
             break  # always exactly right
-    best = compared[0]
+    best = race.best_at_half(compared, math.ceil(share * HALF_TABLES / len(scenarios)))
     overlap, right = race.means(best.name)
     every = rivals(metadata, target, names, delta, rows or drawn_rows, known)
     own = next(rival for rival in every if rival.name == best.name)
@@ -151,8 +161,8 @@ class _Race:
         easier: "_Race | None" = None,
     ) -> None:
         self.scenarios, self._epsilon, self._progress, self._easier = scenarios, epsilon, progress, easier
-        self._sums: dict[str, Floats] = {}
-        self._tables: dict[str, int] = {}
+        self._sums: dict[str, Floats] = {}  # by selection: overlap and right, (n_scenarios, 2)
+        self._tables: dict[str, int] = {}  # of each scenario
         self._explained: dict[str, list[float]] = {}
         self._requests: Requests = {}  # scenarios differ in what is not public alone
 
@@ -177,10 +187,11 @@ class _Race:
                 requests=self._requests,
                 progress=self._progress,
             ):
-                means = np.array([mean.overlap, mean.right])
-                self._sums[mean.rival] = self._sums.get(mean.rival, np.zeros(2)) + n_tables * means
-                self._tables[mean.rival] = self._tables.get(mean.rival, 0) + n_tables
+                sums = self._sums.setdefault(mean.rival, np.zeros((len(self.scenarios), 2)))
+                sums[place] += n_tables * np.array([mean.overlap, mean.right])
                 self._explained.setdefault(mean.rival, []).append(mean.explained)
+        for name in self._explained:
+            self._tables[name] = self._tables.get(name, 0) + n_tables
 
     def halved(self) -> "_Race":
         """Return a race with half of the effects, which this one counts in."""
@@ -198,7 +209,7 @@ class _Race:
 
     def means(self, name: str) -> tuple[float, float]:
         """Overlap and right of a selection, over all its tables."""
-        overlap, right = (self._sums[name] / self._tables[name]).tolist()
+        overlap, right = (self._sums[name].mean(axis=0) / self._tables[name]).tolist()
         return overlap, right
 
     def explained(self, name: str) -> float:
@@ -207,13 +218,34 @@ class _Race:
         return 1.0 if self.means(name)[1] == 1.0 else float(np.mean(shares))
 
     def best(self, compared: Sequence[Rival]) -> list[Rival]:
-        """Those that are possible, the best first."""
-        possible = [rival for rival in compared if rival.name in self._sums]
-        return sorted(possible, key=lambda rival: -self._worth(rival.name))
+        """Those that are possible, the best first: what loses least beside the best of them in each kind of table."""
+        return [rival for rival, _ in self._by_loss(compared)]
 
-    def _worth(self, name: str) -> float:
-        """With all sizes of effects that were tried, each as likely."""
-        return float(np.mean([overlap + EXACT_WEIGHT * right for overlap, right in self._at_each_size(name)]))
+    def best_at_half(self, compared: Sequence[Rival], n_tables: int) -> Rival:
+        """Return the best; of those that lose nearly as little what is exactly right most often at half of epsilon."""
+        ranked = self._by_loss(compared)
+        tied = [rival for rival, lost in ranked if lost <= ranked[0][1] + NEAR]
+        if len(tied) == 1 or EPSILON.low > self._epsilon / 2.0:
+            return tied[0]
+        half = _Race(self.scenarios, self._epsilon / 2.0, self._progress)
+        half.add(tied, n_tables, len(ROUNDS), explains=False)
+        possible = [rival for rival in tied if rival.name in half._sums] or tied[:1]
+        return max(possible, key=lambda rival: half.means(rival.name)[::-1]) if len(possible) > 1 else possible[0]
+
+    def _by_loss(self, compared: Sequence[Rival]) -> list[tuple[Rival, float]]:
+        """Those that are possible with what they lose, `MOST_LOST` at most in a kind of table; the least first."""
+        possible = [rival for rival in compared if rival.name in self._sums]
+        if not possible:
+            return []
+        worth = np.array([self._worth(rival.name) for rival in possible])
+        lost = worth.max(axis=0) - worth
+        least, mean = np.minimum(lost, MOST_LOST).mean(axis=1), lost.mean(axis=1)
+        return [(possible[k], float(least[k])) for k in np.lexsort((mean, least))]
+
+    def _worth(self, name: str) -> Floats:
+        """What counts in each kind of table with each size of effects; shape (n_sizes * n_scenarios,)."""
+        own: Floats = self._sums[name] @ np.array([1.0, EXACT_WEIGHT]) / self._tables[name]
+        return own if self._easier is None else np.append(self._easier._worth(name), own)
 
     def _at_each_size(self, name: str) -> list[tuple[float, float]]:
         """Overlap and right, the largest effects first."""
@@ -234,7 +266,11 @@ class _Race:
         )
         if others:
             overlap = listed([f"{mean:.0%}" for mean, _ in self._at_each_size(others[0].name)])
-            sentence += f", the best of {self.n_rivals}; next was {others[0].name}, with {overlap}"
+            sentence += (
+                f"; of {self.n_rivals} selections it loses least beside the best in each kind of table, or as little "
+                f"within {NEAR:g} and is more often exactly right at half of epsilon; next was {others[0].name}, "
+                f"with {overlap}"
+            )
         if "public_moments" in best.parameters:
             sentence += (
                 "; the columns' own products are those of the public table and cost nothing: it is supposed that "

@@ -95,6 +95,7 @@ KNOWN = (
 """Where public moments say how columns are."""
 HARD = (
     World(correlation=0.6, r_squared=0.1),
+    World(correlation=0.6, r_squared=0.25),
     World(equal=False, kind=MixedScenario, width=0.5),
     World(correlation=0.3, kind=MixedScenario, r_squared=0.1, width=0.5),
 )

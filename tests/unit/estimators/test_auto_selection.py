@@ -64,7 +64,7 @@ def test_it_selects_and_tells_how_it_was_chosen(tmp_path):
     assert own.chosen_["by"] == "plan"
     assert own.chosen_["supposed"] == {"n_true": 1}
     assert own.release_.guarantee.epsilon == 4.0
-    assert own.release_.method in ("pcls", "moments", "sis")
+    assert own.release_.method in ("pcls", "moments", "sis", "decorrelated")
     assert own.release_.provenance.ledger.epsilon_spent == 4.0
 
 

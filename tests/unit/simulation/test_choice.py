@@ -120,9 +120,9 @@ def test_the_choice_knows_masked_effects_where_they_are_supposed():
 
 
 def race(easier=None, **overlaps):
-    """A race after one table, of selections with these overlaps."""
+    """A race after one table of each kind, of selections with these overlaps."""
     after_one = choice._Race([], 1.0, None, easier)
-    after_one._sums = {name: np.array([overlap, 0.0]) for name, overlap in overlaps.items()}
+    after_one._sums = {name: np.array([[each, 0.0] for each in np.atleast_1d(of)]) for name, of in overlaps.items()}
     after_one._tables = dict.fromkeys(overlaps, 1)
     return after_one
 
@@ -133,6 +133,45 @@ def test_what_fails_with_large_effects_is_not_chosen_for_small_ones():
     usual = race(strong=1.0, weak=0.8)
     assert race(usual, strong=0.85, weak=0.9).best(rivals)[0].name == "strong"
     assert race(strong=0.85, weak=0.9).best(rivals)[0].name == "weak"
+
+
+def test_one_kind_of_table_does_not_decide_alone():
+    """Naming nothing in one kind of five is outweighed by .1 in each other one, though not on average; not by .05."""
+    rivals = [Rival("usual", "moments", {}), Rival("even", "moments", {})]
+    even = [0.7, 0.7, 0.7, 0.7, 0.9]
+    usual, little = [0.8] * 4 + [0.0], [0.75] * 4 + [0.0]
+    assert np.mean(usual) < np.mean(even)
+    assert race(usual=usual, even=even).best(rivals)[0].name == "usual"
+    assert race(usual=little, even=even).best(rivals)[0].name == "even"
+    behind = [*rivals, Rival("best", "moments", {})]  # what is far behind everywhere is told apart, too
+    assert [one.name for one in race(usual=0.1, even=0.2, best=0.9).best(behind)] == ["best", "even", "usual"]
+
+
+def test_of_near_ties_the_one_is_chosen_that_is_more_often_right_at_half_of_epsilon(monkeypatch):
+    """Not where the other loses clearly less; what is refused at half of epsilon is chosen where no other is left."""
+    rivals = [Rival(name, "moments", {}) for name in ("steep", "flat", "early")]
+    half = race(steep=0.6, flat=0.5, early=0.9)
+    half._sums["flat"][0, 1] = 0.2
+
+    def add(self, compared, n_tables, seed, explains):
+        assert self._epsilon == 0.5
+        self._sums, self._tables = half._sums, half._tables
+
+    monkeypatch.setattr(choice._Race, "add", add)
+    assert race(steep=0.91, flat=0.9, early=0.85).best_at_half(rivals, 1).name == "flat"
+    assert race(steep=0.93, flat=0.9, early=0.85).best_at_half(rivals, 1).name == "steep"
+    half._sums.clear()
+    assert race(steep=0.91, flat=0.9, early=0.85).best_at_half(rivals, 1).name == "steep"
+
+
+def test_what_is_exactly_right_more_often_breaks_a_near_tie():
+    """A tenth of exact recovery is worth a hundredth of overlap."""
+    both = race(often=0.8, seldom=0.81)
+    both._sums["often"][0, 1] = 0.2
+    rivals = [Rival("seldom", "moments", {}), Rival("often", "moments", {})]
+    assert both.best(rivals)[0].name == "often"
+    both._sums["often"][0, 1] = 0.05
+    assert both.best(rivals)[0].name == "seldom"
 
 
 def test_where_all_is_easy_the_reason_names_the_sizes_of_effects(monkeypatch):
