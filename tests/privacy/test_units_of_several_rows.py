@@ -17,7 +17,7 @@ from discreet.kernels.glm.problem import Problem
 from discreet.kernels.moments.moments import GRID, exact_moments
 from discreet.mechanisms.rng import Source
 from discreet.methods.base.noise_budget import NoiseBudget
-from discreet.methods.moments.noisy_moments import MomentsMethod
+from discreet.methods.moments.moments_method import MomentsMethod
 from discreet.methods.registry import method_of
 from discreet.methods.screening.target_center import Center
 from tests.privacy.test_generalized_linear import price

@@ -14,14 +14,17 @@ from discreet.errors import InvalidParameterError
 from discreet.kernels.sufficient_statistics.selection import default_max_false
 from discreet.mechanisms.rng import Source
 from discreet.methods.base.known_columns import KnownColumns
+from discreet.methods.base.method import Preparation
 from discreet.methods.base.noise_budget import NoiseBudget
 from discreet.methods.moments.fission import FISSION, parts_of, with_parts
 from discreet.methods.moments.moment_answers import MomentAnswers
-from discreet.methods.moments.noisy_moments import UNBENT_SHARE, MomentsMethod, PreparedMoments
+from discreet.methods.moments.moments_method import UNBENT_SHARE, MomentsMethod
+from discreet.methods.moments.noisy_moments import PreparedMoments
 from discreet.methods.moments.noisy_sums import NoisySums
 from discreet.methods.moments.row_choice import predicted_error
 from discreet.methods.subset_selection.model_space import ModelSpace
 from discreet.methods.subset_selection.target_scale import target_shares
+from discreet.methods.subset_selection.tuning import Tuning
 from discreet.parameters.public_moments import PublicMoments
 from discreet.parameters.subset_selection import MomentsParameters
 from discreet.release import MomentsRecord
@@ -66,6 +69,13 @@ class NoisyMoments(MomentsParameters, MomentsMethod):
             by_name = {name: value for name, value in by_name.items() if value is not None}
         shares = target_shares(by_name, metadata, target, metadata.n_rows or self.n0, self.epsilon)
         return shares | ({"y_bound": UNBENT_SHARE} if "y_bound" in shares and self._is_unbent else {})
+
+    def prepared(self, sums: NoisySums, tuning: Tuning, budget: NoiseBudget) -> PreparedMoments:
+        """Return the request with its noise fixed, in one pass; say whether public products are used."""
+        prepared = PreparedMoments(self, sums, tuning, budget)
+        if self.public_moments is not None:
+            prepared.parameters["products"] = "bought" if sums.known is None else "public"
+        return prepared
 
     def sums(self, metadata: Metadata, target: str, columns: Sequence[str] | None) -> NoisySums:
         """Return the sums to be estimated, with the widest bounds that can come out."""
@@ -122,7 +132,7 @@ class NoisyMoments(MomentsParameters, MomentsMethod):
 
         return min((plain, bought), key=error)
 
-    def prepare(self, metadata: Metadata, target: str, candidates: Sequence[str] | None = None) -> PreparedMoments:
+    def prepare(self, metadata: Metadata, target: str, candidates: Sequence[str] | None = None) -> Preparation:
         """Check the request and calibrate its noise, from public facts alone; say whether moments are divided."""
         if metadata.rows_per_unit > 1 and self.selective_inference == FISSION:
             raise InvalidParameterError(
@@ -138,10 +148,7 @@ class NoisyMoments(MomentsParameters, MomentsMethod):
         is_one = metadata.rows_per_unit > 1 or self.public_moments is not None
         inference = ("none" if is_one else FISSION) if unset else self.selective_inference
         method = self.model_copy(update={"selective_inference": inference})
-        prepared = super(NoisyMoments, method).prepare(metadata, target, candidates)
-        if self.public_moments is not None:
-            prepared.parameters["products"] = "bought" if prepared.sums.known is None else "public"
-        return prepared
+        return super(NoisyMoments, method).prepare(metadata, target, candidates)
 
     def divided(self, record: MomentsRecord, rng: Source) -> MomentsRecord:
         """Return the moments with the part that columns are selected by, here or later, where it can be known."""

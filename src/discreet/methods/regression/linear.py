@@ -17,7 +17,8 @@ from discreet.mechanisms.rng import Source
 from discreet.methods.base.noise_budget import NoiseBudget, PrivateEstimate
 from discreet.methods.moments.level import SHARE_OF_MEDIAN, SHARE_OF_SUM, level_share, sum_of_target, with_level
 from discreet.methods.moments.moment_answers import MomentAnswers
-from discreet.methods.moments.noisy_moments import MomentsMethod, PreparedMoments, check_scale
+from discreet.methods.moments.moments_method import MomentsMethod
+from discreet.methods.moments.noisy_moments import PreparedMoments, check_scale
 from discreet.methods.moments.noisy_sums import NoisySums, pooled
 from discreet.methods.moments.whitened_sums import WhitenedSums
 from discreet.methods.subset_selection.tuning import Tuned, Tuning
