@@ -2,6 +2,7 @@
 
 import math
 import re
+import shlex
 
 import pytest
 
@@ -44,15 +45,15 @@ def test_sections_and_pictures(place):
 
 
 def test_what_is_recommended_is_whole(place):
-    """A sentence is a paragraph, however long; the command is one line of code, ready to paste."""
+    """A sentence is a paragraph, however long; the command has an option a line, ready to paste."""
     html = page(place, "--candidates", "age,income", "--method", "pcls", "--alone", "--epsilon", "0.5,1")
     section = html.split("What is recommended</h2>")[1].split("</section>")[0]
     paragraphs = re.findall(r"<p>(.*?)</p>", section, re.DOTALL)
     assert paragraphs
     assert all(text.rstrip()[-1] == "." and text[0].isupper() for text in paragraphs)
     [command] = re.findall(r"<pre><code>(.*?)</code></pre>", section, re.DOTALL)
-    assert command.startswith("discreet select --data DATA ")
-    assert "\n" not in command
+    assert command.startswith("discreet select \\\n  --data DATA \\\n  --")
+    assert shlex.split(command.replace("\\\n", ""))[:4] == ["discreet", "select", "--data", "DATA"]
 
 
 def test_totals_of_repeated_requests(place):

@@ -141,7 +141,7 @@ def test_another_data_set_has_its_own_budget(place):
     """The same file under another key is another data set, without a cap until it is given one."""
     place.select()
     other = place.write_metadata(dataset="clinic-2")
-    assert "dataset='clinic-2' has none" in place.select(metadata=other).refused(4)
+    assert "Data set 'clinic-2' has no lifetime cap" in place.select(metadata=other).refused(4)
     assert place.spent() == 1
 
 

@@ -501,8 +501,8 @@ def test_views_are_refused(tmp_path):
 
 @pytest.mark.processes
 def test_a_large_file_is_streamed(tmp_path):
-    """Three million rows more pass through less memory than they would fill."""
-    paths = [tmp_path / f"{millions}.parquet" for millions in (1, 4)]
+    """Three million rows more pass through less memory than they would fill; both files are large ones."""
+    paths = [tmp_path / f"{millions}.parquet" for millions in (3, 6)]
     with duckdb.connect() as connection:
         for path in paths:
             connection.execute(

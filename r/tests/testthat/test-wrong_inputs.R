@@ -10,7 +10,7 @@ wrong <- list(
   "a column that is not declared" = list(quote(dp_select(visits ~ shoe, table, metadata, epsilon = 1, ledger = ledger)), "metadata|usage", "shoe"),
   "an epsilon of nothing" = list(quote(dp_select(visits ~ age, table, metadata, epsilon = 0, ledger = ledger)), "usage", "epsilon"),
   "more than is left" = list(quote(dp_select(visits ~ age, table, metadata, epsilon = 2, ledger = ledger)), "budget", "1 of 1 is left"),
-  "no cap" = list(quote(dp_select(visits ~ age, table, metadata, epsilon = 1, ledger = tempfile())), "budget", "has none"),
+  "no cap" = list(quote(dp_select(visits ~ age, table, metadata, epsilon = 1, ledger = tempfile())), "budget", "has no lifetime cap"),
   "no such file" = list(quote(dp_select(visits ~ age, "no-such.csv", metadata, epsilon = 1, ledger = ledger)), "usage", "no-such.csv"),
   "an unknown option" = list(quote(dp_select(visits ~ age, table, metadata, epsilon = 1, radius = 2)), "usage", "--radius"),
   "an option of another method" = list(quote(dp_select(visits ~ age, table, metadata, epsilon = 1, alpha = 2)), "usage", "alpha"),

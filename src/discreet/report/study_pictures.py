@@ -29,6 +29,8 @@ MOST_WIDE = 3
 
 _SHADES = ((0xB3, 0x59, 0x00), (0xF4, 0xF7, 0xF8), (0x0B, 0x5C, 0x7A))
 _ROW = 26
+_NAME = 40
+"""Letters of a selection with its tuning, before its middle is left out."""
 _FULL, _LEAST = 700, 150
 """Pixels: a picture's width, and the least of a panel."""
 
@@ -165,7 +167,7 @@ def _dots(picture: Picture, rows: list[Row], names: list[str], size: tuple[int, 
     low, high = picture.low or 0.0, picture.high or 0.0
     drawing = rows_panel(size[0], _ROW, max(len(levels), 1), (low, high))
     drawing.x_axis(round_ticks(low, high, 5), "", has_labels=last)
-    drawing.y_axis([(at, _level(level)) for at, level in enumerate(levels)], "", has_labels=first)
+    drawing.y_axis([(at, _level(level, _NAME)) for at, level in enumerate(levels)], "", has_labels=first)
     for place, (name, (color, _), shape) in enumerate(zip(names, STYLES, SHAPES, strict=False)):
         shift = 0.8 * ((place + 0.5) / len(names) - 0.5)
         for row in rows:
@@ -193,8 +195,8 @@ def _heat(picture: Picture, rows: list[Row], size: tuple[int, int], first: bool,
     return drawing
 
 
-def _level(value: Any) -> str:
-    return squeezed(value if isinstance(value, str) else number(float(value)), 32) if value is not None else ""
+def _level(value: Any, room: int = 32) -> str:
+    return squeezed(value if isinstance(value, str) else number(float(value)), room) if value is not None else ""
 
 
 def _shade(value: float, low: float, high: float) -> str:

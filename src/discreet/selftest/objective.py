@@ -27,7 +27,7 @@ from discreet.selftest.tables import LABEL, REPLACE, Pair
 from discreet.selftest.tape import Tape
 
 MECHANISMS = spherical_laplace, minimized, discrete_laplace, cube_noise, ellipsoid_noise
-PARTS = "minimizer", "output", "information", "dispersion", "bound of counts"
+PARTS = "minimizer", "output", "information"
 
 LARGEST_COUNT = 2.0
 COUNT = {"type": "integer", "lower": 0, "upper": LARGEST_COUNT}
@@ -96,12 +96,13 @@ def _objective(
     about |= {"delta": 0.0, "how": "replay", "n_draws": 0, "fault": fault}
     shown = [spent, distance / float(scale), moved / float(information_scale)]
     if family == "poisson":
-        shown.append(_of_squares(calls["ellipsoid_noise"][0][1], relation))
         ((_rows, bins_scale, _),) = before
-        shown.append((2 if relation == REPLACE else 1) * UNIT / float(bins_scale))  # a row leaves a bin for another
+        of_bins = (2 if relation == REPLACE else 1) * UNIT / float(bins_scale)  # a row leaves a bin for another
+        shown = [of_bins, *shown, _of_squares(calls["ellipsoid_noise"][0][1], relation)]
+    parts = ("bound of counts", *PARTS, "dispersion") if family == "poisson" else PARTS
     return [
         Evidence(case=f"delta 0: its {part}", epsilon=charge, shown=each, **about)
-        for part, charge, each in zip(PARTS, charges, shown, strict=False)
+        for part, charge, each in zip(parts, charges, shown, strict=True)
     ]
 
 
@@ -116,11 +117,11 @@ def _of_squares(scales: Any, relation: str) -> float:
 
 
 def _charges(event: ComposedEvent, is_of_counts: bool) -> tuple[float, ...]:
-    """Return the charges for the minimizer, for the noise on the output, for the information, and for counts for how
-    much they vary and for where they are clipped.
+    """Return the charges for the minimizer, for the noise on the output, for the information, and of counts before that
+    for where they are clipped, and after it for how much they vary.
     """
-    of_counts = [EllipsoidEvent, LaplaceEvent] if is_of_counts else []
-    if [type(each) for each in event.events] != [ObjectivePerturbationEvent, LaplaceEvent, CubeEvent, *of_counts]:
+    kinds = [ObjectivePerturbationEvent, LaplaceEvent, CubeEvent]
+    if [type(each) for each in event.events] != ([LaplaceEvent, *kinds, EllipsoidEvent] if is_of_counts else kinds):
         raise TypeError("The parts of objective perturbation must be a minimizer, its output and the information.")
     return tuple(float(getattr(each, "epsilon")) for each in event.events)  # noqa: B009 - of events of any kind
 

@@ -88,10 +88,11 @@ def recommended_sentences(expectation: Expectation) -> list[str]:
     if chosen is None:
         return []
     figures = chosen.figures
+    errors = f" (two standard errors: {200.0 * figures['error']:.0f})"
     sentences = [
         f"Recommended: {chosen.rival}, at epsilon {chosen.epsilon:g}.",
         chosen.reason,
-        f"Likely: {_chances(figures)}, within {2.0 * figures['error']:.2f}.",
+        f"Likely: {_chances(figures, errors)}.",
     ]
     chance = expectation.choice(chosen.rival).chance
     words = false_column_words(None if chance is None else chance.get("chance_by_noise"))
@@ -109,8 +110,9 @@ def recommended_sentences(expectation: Expectation) -> list[str]:
     return [*sentences, *(f"With half the people: {_chances(row)}." for row in half)]
 
 
-def _chances(row: dict[str, Any]) -> str:
-    return f"exactly the right columns in {row['right']:.2f} of such tables, overlap {row['overlap']:.2f}"
+def _chances(row: dict[str, Any], error: str = "") -> str:
+    chance = f"exactly the right columns in {100.0 * row['right']:.0f} of 100 such tables{error}"
+    return f"{chance}, overlap {row['overlap']:.2f}"
 
 
 def _written(value: Any) -> str:

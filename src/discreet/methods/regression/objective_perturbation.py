@@ -111,15 +111,10 @@ class PreparedPerturbation(Preparation):
         self.output_epsilon = rest * Fraction(OUTPUT_SHARE).limit_denominator(1000)
         self.minimizer_epsilon = rest - self.output_epsilon
         self.chosen = perturbation(float(rest), self.change, self.loss)
-        parts = tuple(part.event for part in (self.spread, self.bound) if part)
-        self.event = ComposedEvent(
-            (
-                ObjectivePerturbationEvent(self.minimizer_epsilon),
-                LaplaceEvent(self.output_epsilon),
-                CubeEvent(self.information_epsilon),
-                *parts,
-            )
-        )
+        first = ComposedEvent((ObjectivePerturbationEvent(self.minimizer_epsilon), LaplaceEvent(self.output_epsilon)))
+        second = CubeEvent(self.information_epsilon)
+        before, after = ([part.event] if part else [] for part in (self.bound, self.spread))
+        self.event = ComposedEvent((*before, *first.events, second, *after))
         if self.change.spent(self.chosen.ridge, self.chosen.beta) > self.minimizer_epsilon:
             raise InvalidParameterError("The parameters of objective perturbation must fit in epsilon.")
         self.output_scale, self.information_scale = self._output_scale(), self._information_scale()
@@ -130,15 +125,15 @@ class PreparedPerturbation(Preparation):
         self.parameters = {**method.model_dump(mode="json", exclude_none=True), "y_center": design.center}
         self.parameters["y_bound"] = design.bound
         self.noise, information_noise = self._noise(), self._information_noise()
-        first, second = ComposedEvent(self.event.events[:2]), self.event.events[2]
-        self.steps: tuple[StepRecord, ...] = (
-            StepRecord(name="coefficients", event=event_record(first), noise=self.noise),
-            StepRecord(name="information", event=event_record(second), noise=information_noise),
+        named = [
+            ("count_bound", self.bound and self.bound.event, self.bound and self.bound.noise(CLAIM)),
+            ("coefficients", first, self.noise),
+            ("information", second, information_noise),
+            ("dispersion", self.spread and self.spread.event, self.spread and self.spread.noise(CLAIM)),
+        ]
+        self.steps = tuple(
+            StepRecord(name=name, event=event_record(event), noise=noise) for name, event, noise in named if event
         )
-        for name, part in (("dispersion", self.spread), ("count_bound", self.bound)):
-            if part:
-                step = StepRecord(name=name, event=event_record(part.event), noise=part.noise(CLAIM))
-                self.steps = (*self.steps, step)
         self.public, self.not_protected = tuple(public_columns(metadata, design)), not_protected(metadata)
 
     @property
@@ -199,8 +194,10 @@ class PreparedPerturbation(Preparation):
         clipped.chosen = perturbation(float(self.minimizer_epsilon + self.output_epsilon), clipped.change, clipped.loss)
         clipped.output_scale = clipped._output_scale()
         clipped.noise = clipped._noise()
-        first, *others = self.steps
-        clipped.steps = (first.model_copy(update={"noise": clipped.noise}), *others)
+        clipped.steps = tuple(
+            step.model_copy(update={"noise": clipped.noise}) if step.name == "coefficients" else step
+            for step in self.steps
+        )
         is_spent = clipped.change.spent(clipped.chosen.ridge, clipped.chosen.beta) <= self.minimizer_epsilon
         fits = is_spent and clipped.output_scale <= MAX_SCALE
         return clipped if bound < self.loss.family.high and fits else self
