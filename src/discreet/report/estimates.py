@@ -169,6 +169,10 @@ def _whole(record: JointRecord) -> Whole:
 def clipped(record: ClippedRecord, count_bound: int | None = None) -> str:
     """Return how many rows' target was clipped, and what it did to the slopes."""
     low, high = (thousands(number(float(end))) for end in (math.floor(record.low), math.ceil(record.high)))
+    if count_bound is not None and record.high <= 0.0:
+        return (
+            f"Counts above {count_bound:,} would have been clipped, but no row (with a chance of 95%) has such a count."
+        )
     if count_bound is not None:
         return (
             f"Counts above {count_bound:,} were clipped to {count_bound:,}, which keeps the noise small: between {low} "

@@ -5,6 +5,7 @@ import math
 import pytest
 from report_fits import coefficient, derived, make_fit, make_moments, make_run, regression
 
+from discreet.release import ClippedRecord
 from discreet.release.moments import WhitenedRecord
 from discreet.report import estimates, request_facts
 
@@ -160,3 +161,13 @@ def test_linear_intervals_say_where_they_suppose_equal_variances(scores, is_told
     assert estimates.fit(release.model_copy(update={"fit": regression()})).has_equal_variances
     assert estimates.fit(two_passes).has_equal_variances is is_told
     assert not estimates.fit(make_fit("logistic")).has_equal_variances
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "told"),
+    [(0.0, 0.0, "but no row (with a chance of 95%) has such a count."), (2.5, 7.2, "between 2 and 8 rows (with a")],
+)
+def test_counts_beyond_their_bound_are_told(low, high, told):
+    """How many rows there are, and that there is none."""
+    record = ClippedRecord(low=low, high=high, counted=True, stretch=0.0)
+    assert told in estimates.clipped(record, count_bound=20)
