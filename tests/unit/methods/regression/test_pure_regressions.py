@@ -298,9 +298,10 @@ def test_counts_and_people_of_several_rows_have_a_step_for_how_much_scores_vary(
     from its mean, and costs nothing.
     """
     table = ArraysTable(rows(np.random.default_rng(4)), metadata())  # noqa: TID251 - simulated rows, not noise
-    for family, more in (("poisson", ["dispersion", "count_bound"]), ("logistic", [])):
+    both = ["coefficients", "information"]
+    for family, names in (("poisson", ["count_bound", *both, "dispersion"]), ("logistic", both)):
         outcome = prepared(2.0, family=family).run(table, Source.seeded(1))
-        assert [step.name for step in outcome.steps] == ["coefficients", "information", *more]
+        assert [step.name for step in outcome.steps] == names
         assert (outcome.fit.score.reliability is not None) == (family == "poisson")
 
 
