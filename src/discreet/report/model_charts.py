@@ -37,9 +37,24 @@ MOST_COLUMNS = 60
 
 
 def lasso_chart(coefficients: Floats, labels: Sequence[str]) -> Drawing:
-    """Return the coefficients along a lasso's path, shape (n_knots, p), against the sum of their absolute values.
+    """Return the coefficients along a lasso's path against the sum of their absolute values.
 
-    The five largest are named where they end.
+    Parameters
+    ----------
+    coefficients : ndarray of float, shape (n_knots, p)
+        Per half range of a column.
+    labels : sequence of str
+        What the p columns are called; the five with the largest coefficients are named where they end.
+
+    Returns
+    -------
+    Drawing
+        Shown by itself in a notebook.
+
+    Raises
+    ------
+    InvalidParameterError
+        Where no column has a coefficient that differs from 0.
     """
     sums = np.abs(coefficients).sum(axis=1)
     if len(sums) < 2 or not sums.max() > 0:
