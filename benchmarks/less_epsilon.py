@@ -164,9 +164,9 @@ def main() -> None:
                 tables = [table(design, n, seed, asked.columns) for seed in seeds]
                 methods = runs(relation, n, epsilon, asked.columns)
                 for name, run in ((name, methods[name]) for name in asked.only):
-                    found = [set(run(rows, seed + 7)) for rows, seed in zip(tables, seeds, strict=True)]
+                    selections = [set(run(rows, seed + 7)) for rows, seed in zip(tables, seeds, strict=True)]
                     true = {name for name, effect in zip(NAMES, design, strict=True) if effect}
-                    count = sum(bool(each - true) if asked.false else each == true for each in found)
+                    count = sum(bool(each - true) if asked.false else each == true for each in selections)
                     shares.setdefault(name, []).append(f"{count / asked.tables:.2f}")
             wanted = ASKED.get((asked.columns, n, epsilon), "") if relation == "replace_one" else ""
             figures = " | ".join("/".join(pair) for pair in shares.values())

@@ -243,7 +243,9 @@ def test_a_ceiling_that_nobody_draws_from_is_given_back(toy, monkeypatch):
     with Ledger(toy / "ledger.sqlite") as book:
         assert book.account("toy").rho_spent == Fraction(drawn.rho)
         for wrong in (entry, drawn.seq, 10_000):
-            with pytest.raises(dc.errors.BudgetError, match="must be reserved, and no row opened for it"):
+            with pytest.raises(
+                dc.errors.BudgetError, match="only an entry that is reserved, and for which no row was opened, can"
+            ):
                 free_reserved(book, wrong)
         book.verify()
     assert drawn.seq in {part.entry for part in ask(toy).pooled.parts}
@@ -266,7 +268,7 @@ def test_a_part_is_freed_until_it_is_touched_and_opens_no_row_afterwards(toy):
             assert spent == part.rho > 0
             if is_touched:
                 part.touch()
-                with pytest.raises(dc.errors.BudgetError, match="no row opened for it"):
+                with pytest.raises(dc.errors.BudgetError, match="for which no row was opened"):
                     free_reserved(book, part.entry)
                 assert book.account("toy").rho_spent == spent
             else:

@@ -20,7 +20,7 @@ from discreet.methods.base.method import Method
 from discreet.methods.moments import level
 from discreet.methods.moments.noisy_sums import NoisySums
 from discreet.methods.public_records import histogram, measures, public_subset
-from discreet.methods.regression import objective_perturbation, spread_release
+from discreet.methods.regression import bound_release, objective_perturbation, spread_release
 from discreet.methods.screening import decorrelated_plan, target_center
 from discreet.methods.screening.screener import Screening
 from discreet.methods.subset_selection import calibration, likelihood_scores, sum_of_squares
@@ -226,6 +226,12 @@ OF_SPREAD = (
     "spread_sds",
     lambda *given, whole=spread_release.spread_sds: tuple(one / 2 for one in whole(*given)),
 )
+OF_BINS = (bound_release.BoundRelease, "sensitivity", property(half(bound_release.BoundRelease.sensitivity.fget)))
+OF_INFORMATION = (
+    objective_perturbation.PreparedPerturbation,
+    "_entry_change",
+    property(half(objective_perturbation.PreparedPerturbation._entry_change.fget)),
+)
 OF_MEASURE = (measures.Measure, "sensitivity", property(half(measures.Measure.sensitivity.fget)))
 OF_LOSSES = (public_subset, "LOSS_ONE", public_subset.LOSS_ONE // 2)
 
@@ -238,6 +244,7 @@ AGAINST = ([plain(a=0.05, y=2)] * 1000, plain(a=-1, y=2), plain(a=1, y=2))
 FILLED = [*PINNED, *[plain(a=0, d=0, y=2)] * 100]
 CLASSES = [HIGH, X_TURNED] * 50
 CENTRAL = [plain(y=0)] * 20
+MIDDLE = plain(a=0, b=2.5, c="none", d=0, e=5, z=1, k=9)
 AT_THE_NORM = (plain(a=0.5, c="none", y=2), plain(a=0.5, c="none", y=-2))
 
 MEANT = [
@@ -274,6 +281,10 @@ MEANT = [
             0.6, OF_LINEAR) for r in RELATIONS),
     *(meant(BY_NAME["poisson: pure, large epsilon"], r, CLASSES, Y_TURNED, LOW, "ellipsoid_noise of spread_release",
             0.6, OF_SPREAD) for r in RELATIONS),
+    *(meant(BY_NAME[name], r, CLASSES, HIGH, LOW, "discrete_laplace of bound_release", 0.99, OF_BINS)
+      for name in ("poisson: pure, large epsilon", "poisson: pure, units") for r in RELATIONS),
+    *(meant(BY_NAME[name], r, [], MIDDLE, HIGH, "cube_noise of objective_perturbation", 0.9, OF_INFORMATION)
+      for name in ("logistic: pure, large epsilon", "logistic: pure, units") for r in RELATIONS),
     *(meant(BY_NAME["logistic: pure, units"], r, CLASSES, Y_TURNED, LOW, "ellipsoid_noise of spread_release",
             0.6, OF_SPREAD) for r in RELATIONS),
     *(meant(BY_NAME["hybrid: counts"], r, [HIGH] * 50, HIGH, LOW, "discrete_laplace of measures", 0.99, OF_MEASURE)

@@ -53,8 +53,8 @@ ADVERSARIES = {
 class Transcripts(NamedTuple):
     """Chances of transcripts on both tables, as logarithms; what their parts cost, and with what they were charged."""
 
-    here: Floats
-    there: Floats
+    on_table: Floats
+    on_neighbor: Floats
     costs: tuple[Cost, ...]
 
 
@@ -73,14 +73,18 @@ def _of_adversary(name: str, adversary: Adversary, terms: Terms) -> Evidence:
     for _ in range(MOST[terms.is_concentrated]):
         going = [each for before in going for each in _gone_on(before, adversary, terms, ended)]
     ended += going
-    here, there = (np.concatenate([getattr(each, side) for each in ended]) for side in ("here", "there"))
-    shown = (
-        loss_at_delta(np.exp(here), np.exp(there), terms.delta) if terms.delta else float(np.abs(here - there).max())
+    on_table, on_neighbor = (
+        np.concatenate([getattr(each, side) for each in ended]) for side in ("on_table", "on_neighbor")
     )
-    what = f"rho adds up, at delta {DELTA:g}" if terms.is_concentrated else "epsilon adds up"
+    shown = (
+        loss_at_delta(np.exp(on_table), np.exp(on_neighbor), terms.delta)
+        if terms.delta
+        else float(np.abs(on_table - on_neighbor).max())
+    )
+    accounting = f"rho adds up, at delta {DELTA:g}" if terms.is_concentrated else "epsilon adds up"
     return Evidence(
         subject="parts below a ceiling",
-        case=f"an adversary {name}; {what}",
+        case=f"an adversary {name}; {accounting}",
         claim="workflow/paid_parts.privacy.md",
         neighboring="-",
         epsilon=terms.at_most,
@@ -88,13 +92,13 @@ def _of_adversary(name: str, adversary: Adversary, terms: Terms) -> Evidence:
         shown=shown,
         how="law",
         n_draws=0,
-        fault="" if abs(np.exp(here).sum() - 1.0) < 1e-6 else "transcripts do not add up",
+        fault="" if abs(np.exp(on_table).sum() - 1.0) < 1e-6 else "transcripts do not add up",
     )
 
 
 def _gone_on(before: Transcripts, adversary: Adversary, terms: Terms, ended: list[Transcripts]) -> list[Transcripts]:
     """Return what goes on, by the factor that the loss chooses; what stops is added to what has ended."""
-    loss = before.here - before.there
+    loss = before.on_table - before.on_neighbor
     is_over = adversary.stops(loss) if before.costs else np.zeros(1, dtype=np.bool_)
     choice = adversary.chooses(loss)
     further = list[Transcripts]()
@@ -105,11 +109,12 @@ def _gone_on(before: Transcripts, adversary: Adversary, terms: Terms, ended: lis
             is_over = is_over | chosen
             continue
         cost, law = part
-        here, there = (
-            (side[chosen][:, None] + each).ravel() for side, each in zip((before.here, before.there), law, strict=True)
+        on_table, on_neighbor = (
+            (side[chosen][:, None] + each).ravel()
+            for side, each in zip((before.on_table, before.on_neighbor), law, strict=True)
         )
-        further.append(Transcripts(here, there, (*before.costs, cost)))
-    ended.append(Transcripts(before.here[is_over], before.there[is_over], before.costs))
+        further.append(Transcripts(on_table, on_neighbor, (*before.costs, cost)))
+    ended.append(Transcripts(before.on_table[is_over], before.on_neighbor[is_over], before.costs))
     return further
 
 

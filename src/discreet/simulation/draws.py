@@ -24,10 +24,10 @@ def normals(rng: Source, *shape: int) -> Floats:
 def some_normals(rng: Source, *shape: int) -> Floats:
     """Return standard normal numbers as `normals` does, to the last digits, without what that loads: of some 10^5."""
     shares = np.minimum(uniforms(rng, *shape), 1.0 - 2.0**-53)
-    away, of_share = shares - 0.5, NormalDist().inv_cdf
-    rest = 0.180625 - away * away  # MIDDLE squared
-    result = away * _polynomial(ABOVE, rest) / _polynomial(BELOW, rest)
-    is_tail = np.abs(away) > MIDDLE
+    offsets, of_share = shares - 0.5, NormalDist().inv_cdf
+    rest = 0.180625 - offsets * offsets  # MIDDLE squared
+    result = offsets * _polynomial(ABOVE, rest) / _polynomial(BELOW, rest)
+    is_tail = np.abs(offsets) > MIDDLE
     result[is_tail] = [of_share(share) for share in shares[is_tail].tolist()]
     return result
 

@@ -105,8 +105,8 @@ def free_reserved(ledger: Ledger, entry: int) -> Entry:
     held = next((each for each in ledger.history() if each.seq == entry), None)
     if held is None or held.state != "reserved":
         raise BudgetError(
-            f"An entry must be reserved, and no row opened for it, to be freed, but entry {entry} is not. "
-            "`discreet budget history` names those that are."
+            f"Entry {entry} cannot be given back: only an entry that is reserved, and for which no row was opened, "
+            "can. `discreet budget history` names those entries."
         )
     if "reference" in held.facts:
         raise BudgetError(

@@ -159,7 +159,7 @@ def test_compiled_cells_are_the_same(
     expected = grid_cells(numbers(cells), column, center, half)
     for compiled in (None, importlib.import_module("discreet.kernels.rows.grid_compiled")):
         monkeypatch.setattr(Compiled, "code", compiled)
-        found = np.full(len(cells), 99, dtype=np.int16)
-        write_cells(cells, column, center, half, found)
-        assert np.array_equal(found, expected)
+        cells_written = np.full(len(cells), 99, dtype=np.int16)
+        write_cells(cells, column, center, half, cells_written)
+        assert np.array_equal(cells_written, expected)
     assert {-32767, 32767} <= set(expected.tolist()) or not pa.types.is_floating(kind)

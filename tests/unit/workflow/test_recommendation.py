@@ -29,16 +29,16 @@ def answer(on_unkind=(), **overlaps):
 
 def test_near_ties_are_the_best_of_each_method_and_of_few():
     """What is behind by more than .05 stays out, and so does a second tuning of the same method."""
-    found = answer(pcls_a=0.98, pcls_b=0.97, moments_a=0.95, sis_a=0.93, sis_b=0.92, decorrelated=0.929)
-    assert near_ties(QUESTION, found) == ["pcls_a", "moments_a", "sis_a", "decorrelated"]
+    expected = answer(pcls_a=0.98, pcls_b=0.97, moments_a=0.95, sis_a=0.93, sis_b=0.92, decorrelated=0.929)
+    assert near_ties(QUESTION, expected) == ["pcls_a", "moments_a", "sis_a", "decorrelated"]
     assert near_ties(QUESTION, answer(pcls_a=0.98, moments_a=0.92)) == ["pcls_a"]
 
 
 @pytest.mark.parametrize(("overlap", "chosen"), [(0.93, "moments_a"), (0.92, "pcls_a")])
 def test_unkind_tables_decide_between_near_ties_alone(overlap, chosen):
     """More tables may show that it was none: then the best on tables as stated is recommended."""
-    found = answer({"pcls_a": 0.2, "moments_a": 0.9}, pcls_a=0.98, moments_a=overlap, sis_a=0.97)
-    assert recommended(QUESTION, found).rival == chosen
+    expected = answer({"pcls_a": 0.2, "moments_a": 0.9}, pcls_a=0.98, moments_a=overlap, sis_a=0.97)
+    assert recommended(QUESTION, expected).rival == chosen
 
 
 def test_the_reason_tells_both_figures():
@@ -50,8 +50,8 @@ def test_the_reason_tells_both_figures():
 
 def test_unkind_tables_that_differ_by_nothing_leave_the_order():
     """Figures that print alike are alike."""
-    found = answer({"pcls": 0.901, "moments": 0.904}, pcls=0.98, moments=0.95)
-    assert recommended(QUESTION, found).rival == "pcls"
+    expected = answer({"pcls": 0.901, "moments": 0.904}, pcls=0.98, moments=0.95)
+    assert recommended(QUESTION, expected).rival == "pcls"
 
 
 def test_a_plan_compares_near_ties_on_unkind_tables(monkeypatch, tmp_path):
@@ -60,10 +60,10 @@ def test_a_plan_compares_near_ties_on_unkind_tables(monkeypatch, tmp_path):
     columns = {f"x{j}": BOX for j in range(1, 5)} | {"y": BOX}
     metadata = workflow.Metadata.from_value(FACTS | {"n_rows": 20_000, "columns": columns})
     question = workflow.Question(metadata, "y", None, (1.0,), methods=("sis", "pcls", "moments"), n_tables=4)
-    found = workflow.expect(question)
-    assert len(found.on_unkind) > 1
-    of_methods = {found.choice(name).method for name in found.on_unkind}
-    assert len(of_methods) == len(found.on_unkind)
-    assert round(found.on_unkind[found.recommended.rival], 2) == round(max(found.on_unkind.values()), 2)
+    expected = workflow.expect(question)
+    assert len(expected.on_unkind) > 1
+    of_methods = {expected.choice(name).method for name in expected.on_unkind}
+    assert len(of_methods) == len(expected.on_unkind)
+    assert round(expected.on_unkind[expected.recommended.rival], 2) == round(max(expected.on_unkind.values()), 2)
     monkeypatch.setattr(recommendation, "CLOSE", -1.0)
     assert workflow.expect(workflow.Question(metadata, "y", None, (1.0,), n_tables=3)).on_unkind == {}

@@ -81,6 +81,6 @@ def test_squared_scores_are_those_of_whole_numbers(turn: Turn | None) -> None:
         short, square, _ = shortened(score, scores.matrix, scores.scale)
         expected[:, :P] += np.outer(short, short).astype(object)
         expected[0, P] += min(square // scores.ratio, GRID**2)
-    found = scores.sums(CELLS, OFFSETS, SHARES)
-    assert found.tolist() == expected.tolist()
-    assert found[0, P] > 0
+    sums = scores.sums(CELLS, OFFSETS, SHARES)
+    assert sums.tolist() == expected.tolist()
+    assert sums[0, P] > 0

@@ -78,8 +78,8 @@ def test_the_correlation_is_that_of_the_normal_law():
 def test_the_prior_of_effects_shrinks_where_the_target_is_clipped():
     """By what the residual's variance leaves to explain, without the mean; not without a clip, nor where turned."""
     sums = noisy_sums(generator(12), np.array([1.0, 0.04, 0.0]), 3.0, 1000, 0.3)
-    s2, known = np.array([0.12, 0.35]), Known(np.zeros((2, 4)), np.zeros((2, 4, 4)))
-    plain, bent = (replace(sums, is_clipped=is_clipped).evidence(s2, known) for is_clipped in (False, True))
+    s2, law = np.array([0.12, 0.35]), Known(np.zeros((2, 4)), np.zeros((2, 4, 4)))
+    plain, bent = (replace(sums, is_clipped=is_clipped).evidence(s2, law) for is_clipped in (False, True))
     moments, n = sums.moments, sums.clean.n_rows
     variance = moments.yty / n - moments.xty[0] ** 2 / sums.clean.gram[0, 0] / n
     squared, _ = squared_shrinkage(s2, variance, moments.yty / n)
@@ -87,4 +87,4 @@ def test_the_prior_of_effects_shrinks_where_the_target_is_clipped():
     np.testing.assert_allclose(bent.unit, plain.unit / squared[:, None])
     np.testing.assert_array_equal(bent.information, plain.information)
     turned = replace(sums, is_clipped=True, turn=Turn(np.eye(4), np.zeros(4)))
-    np.testing.assert_allclose(turned.evidence(s2, known).unit, plain.unit)
+    np.testing.assert_allclose(turned.evidence(s2, law).unit, plain.unit)

@@ -28,8 +28,8 @@ def most_moved(bound, c):
     cells = np.arange(-GRID, GRID + 1, 16, dtype=np.int16)[:, None]
     rng = np.random.default_rng(1)  # noqa: TID251 - units, not noise
     for _ in range(200):
-        one, other = (histogram.sums(cells[rng.integers(0, len(cells), c)]) for _ in range(2))
-        worst = max(worst, np.abs(one - (other if bound.replaces else 0)).sum())
+        unit, replacement = (histogram.sums(cells[rng.integers(0, len(cells), c)]) for _ in range(2))
+        worst = max(worst, np.abs(unit - (replacement if bound.replaces else 0)).sum())
     return worst
 
 
@@ -54,20 +54,20 @@ def test_noise_of_rows_that_come_or_go_is_found_out():
 @pytest.mark.parametrize("c", [1, 3])
 def test_each_part_keeps_to_its_epsilon_whatever_is_found(relation, epsilon, c):
     """With every bound there can be the minimizer spends no more than was planned, and no other part changes."""
-    found = prepared(epsilon, relation, "poisson", **several(c))
-    total = guarantee_of(found.event, NeighboringRelation[relation.upper()])
+    declared = prepared(epsilon, relation, "poisson", **several(c))
+    total = guarantee_of(declared.event, NeighboringRelation[relation.upper()])
     assert (float(total.epsilon), total.delta) == (pytest.approx(epsilon, rel=1e-12), 0)
     for count in bounds_of(MOST):
-        clipped = found.clipped_to(count)
+        clipped = declared.clipped_to(count)
         cost = clipped.change.spent(clipped.chosen.ridge, clipped.chosen.beta)
-        assert cost <= found.minimizer_epsilon
+        assert cost <= declared.minimizer_epsilon
         assert clipped.loss.family.high == count
         assert clipped.loss.family.responses().max() == count
-        assert clipped.information_scale == found.information_scale
-        assert [step.event for step in clipped.steps] == [step.event for step in found.steps]
-        least = found.n_coefficients**0.5 * clipped.chosen.output_sensitivity
-        assert clipped.output_scale * found.output_epsilon * Fraction(2) ** -24 >= Fraction(least)
-    assert found.clipped_to(MOST) is found
+        assert clipped.information_scale == declared.information_scale
+        assert [step.event for step in clipped.steps] == [step.event for step in declared.steps]
+        least = declared.n_coefficients**0.5 * clipped.chosen.output_sensitivity
+        assert clipped.output_scale * declared.output_epsilon * Fraction(2) ** -24 >= Fraction(least)
+    assert declared.clipped_to(MOST) is declared
 
 
 def test_a_wide_bound_is_not_what_noise_grows_with():
