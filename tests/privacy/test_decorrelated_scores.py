@@ -14,7 +14,8 @@ from discreet.mechanisms.rng import Source
 from discreet.methods.screening import decorrelated_estimates
 from discreet.methods.screening.decorrelated_plan import ScorePlan
 from discreet.methods.screening.decorrelated_scores import DecorrelatedScreening
-from discreet.methods.screening.threshold_choice import AboveThreshold
+from discreet.methods.screening.step_down import StepDown
+from discreet.methods.screening.threshold_choice import AboveThreshold, Drawn
 from tests.privacy.screenings import table_of
 
 RELATIONS = ("replace_one", "add_or_remove_one")
@@ -42,13 +43,14 @@ def handed(method, table, frozen=None):
         def median(counts, quantile, relation, rows, epsilon, rng):
             return reach([0], Fraction(1), lambda: int(np.argmax(counts)))
 
-        def choose(self, scores, threshold, rng):
-            return reach(scores, Fraction(self.sensitivity) / self.epsilon, lambda: [0])
+        def choose(self, scores, thresholds, rng):
+            return reach(scores, Fraction(self.sensitivity) / self.epsilon, lambda: Drawn([0]))
 
         patch.setattr(decorrelated_estimates, "cube_noise", cube)
         patch.setattr(decorrelated_estimates, "discrete_laplace", cube)
         patch.setattr(decorrelated_estimates, "noisy_quantile", median)
         patch.setattr(AboveThreshold, "draw", choose)
+        patch.setattr(StepDown, "draw", choose)
         method.prepare(table.metadata, "y").run(table, Source.seeded(0))
     return vectors, outcomes
 

@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 from discreet.kernels.moments.moments import GRID
 from discreet.mechanisms import quantile
 from discreet.mechanisms.rng import Source
+from discreet.methods.screening import step_down
 from discreet.methods.screening.own_score import STEPS, OwnScore
 from discreet.methods.screening.sis import IndependenceScreening
 from discreet.methods.screening.target_center import Center
-from discreet.methods.screening.threshold_choice import AboveThreshold
+from discreet.methods.screening.threshold_choice import AboveThreshold, Drawn
 from discreet.selftest.laws import subset_law
 from tests.privacy.laws import log_law, max_log_ratio
 from tests.privacy.screenings import metadata_of, reached, table_of
@@ -65,14 +66,14 @@ AUTO = {"n_features_to_select": "auto", "y_center": "middle", "n0": 17}
 
 
 def threshold_laws(monkeypatch, method, relation, factor=1):
-    """The exact law of the choice among all subsets of six columns, on both tables of the worst pair."""
+    """The exact law of the choice among all subsets of twelve columns, on both tables of the worst pair."""
     laws = []
-    for rows in pair(relation, columns=6):
+    for rows in pair(relation, columns=12):
         reached_scores = []
 
-        def draw(self, scores, threshold, rng, reached_scores=reached_scores):
-            reached_scores.append((np.array(scores), threshold, self))
-            return []
+        def draw(self, scores, thresholds, rng, reached_scores=reached_scores):
+            reached_scores.append((np.array(scores), thresholds[0], self))
+            return Drawn([])
 
         with monkeypatch.context() as patch:
             patch.setattr(AboveThreshold, "draw", draw)
@@ -106,6 +107,46 @@ def test_half_the_sensitivity_at_a_threshold_is_flagged(monkeypatch):
     """Control: a tenth of the sensitivity, for a pair that loses a good part of epsilon."""
     one, other = threshold_laws(monkeypatch, IndependenceScreening(epsilon=EPSILON, **AUTO), "replace_one", 0.1)
     assert np.abs(one - other).max() > 1.6 * EPSILON
+
+
+def noisy_scores(monkeypatch, method, rows, relation, **more):
+    """What gets noise, in units of the noise's scale, and the record of its charge."""
+    kept = []
+
+    def noise(values, scale, rng):
+        kept.append([float(Fraction(value) / scale) for value in values])
+        return values
+
+    with monkeypatch.context() as patch:
+        patch.setattr(step_down, "cube_noise", noise)
+        table = table_of(rows, relation, **more)
+        prepared = method.prepare(table.metadata, "y")
+        prepared.run(table, Source.seeded(0))
+    return np.array(kept[0]), float(prepared.event.epsilon)
+
+
+FEW = [{}, {"saturation": 1.0}, {"max_size": 2}, {"groups": [["x0", "x3"]], "forced": ["x1"]}]
+
+
+@pytest.mark.parametrize("more", FEW)
+@pytest.mark.parametrize("relation", ["replace_one", "add_or_remove_one"])
+def test_worst_pair_of_noisy_scores_spends_epsilon(monkeypatch, relation, more):
+    """P9 with few columns: the largest change of a score over the noise's scale is the loss, all that is charged."""
+    method = IndependenceScreening(epsilon=EPSILON, **AUTO, **more)
+    (one, charge), (other, _) = (
+        noisy_scores(monkeypatch, method, rows, relation) for rows in pair(relation, columns=6)
+    )
+    assert charge == EPSILON
+    assert np.abs(one - other).max() == pytest.approx(EPSILON)
+
+
+def test_half_the_noise_of_scores_is_flagged(monkeypatch):
+    """Control: the sensitivity of a row more or less, where a row is replaced."""
+    scale = step_down.StepDown.scale.fget
+    monkeypatch.setattr(step_down.StepDown, "scale", property(lambda self: scale(self) / 2))
+    method = IndependenceScreening(epsilon=EPSILON, **AUTO)
+    one, other = (noisy_scores(monkeypatch, method, rows, "replace_one")[0] for rows in pair(columns=6))
+    assert np.abs(one - other).max() > 1.9 * EPSILON
 
 
 def test_units_of_several_rows_are_cut_and_covered(monkeypatch):

@@ -33,6 +33,11 @@ class ChanceRecord(Record):
     standing_out: dict[str, float] = Field(
         default={}, description="by selected column, of noisy moments: standard deviations of its noise"
     )
+    column_chances: dict[str, Chance] = Field(
+        default={},
+        description="by selected column, of noisy scores: that one without an effect beside the others has as large a "
+        "score",
+    )
     called_noise: bool | None = Field(default=None, description="whether chance alone gives this; None: not known")
 
 

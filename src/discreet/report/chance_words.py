@@ -1,6 +1,6 @@
 """What chance gives in the place of a selection, in sentences: once for the console, for reports and for a dry run."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from discreet.release import ChanceRecord, Release
 from discreet.report.words import count, listed, number
@@ -15,6 +15,9 @@ TELLS_NOTHING = (
 )
 
 MOST_NAMED = 5
+
+LARGEST_CHANCE = 0.05
+"""What is larger is said in words as well."""
 
 WORDS = ("no", "this one", "these two", "these three", "these four", "these five")
 
@@ -42,9 +45,22 @@ def verdict(release: Release) -> str | None:
         n_more = len(far) - MOST_NAMED
         more = f"; {n_more} more {'stands' if n_more == 1 else 'stand'} out less" if n_more > 0 else ""
         return f"Each stands out by this many standard deviations of the noise: {shown}{more}."
+    if chance.column_chances:
+        return _by_column(chance.column_chances)
     if chance.chance_by_noise is not None:
         return f"{_by_noise(chance.chance_by_noise, 'as many columns').capitalize()}."
     return "The number of selected columns is fixed: a table without any effect would give as many."
+
+
+def _by_column(chances: Mapping[str, float]) -> str:
+    """How often a column without an effect has as large a noisy score as each of the selected ones has."""
+    by_share = dict[str, list[str]]()
+    for name, chance in sorted(chances.items(), key=lambda item: item[1]):
+        by_share.setdefault(frequency(chance), []).append(name)
+    told = "; ".join(f"{listed(names)} in {share} tables" for share, names in list(by_share.items())[:MOST_NAMED])
+    unsure = [name for name, chance in chances.items() if chance > LARGEST_CHANCE]
+    may = f" {listed(unsure)} may only be correlated with the others." if unsure else ""
+    return f"A column without an effect of its own would get as large a noisy score: {told}.{may}"
 
 
 def _by_noise(chance: float, what: str) -> str:

@@ -176,7 +176,7 @@ def gather(release: Release, audience: Audience, n_listed: int | None, contact: 
         n_candidates=n_candidates,
         n_unnamed=n_candidates - len(named),
         is_screening=request_facts.is_screening(release),
-        chooses_number=release.noise.mechanism == "threshold",
+        chooses_number=release.noise.mechanism in ("threshold", "cube"),
         screened=next((step.columns for step in release.steps if step.columns is not None), ()),
         chosen=chosen,
         headline=_headline(release, used if kind == "fit" else chosen),

@@ -18,12 +18,12 @@ class GridThreshold(AboveThreshold):
     """The choice of `AboveThreshold`, whose threshold is interpolated: at most half a percent higher, and quick."""
 
     @override
-    def threshold_at(self, variance: float) -> int:
+    def thresholds(self, variance: float) -> tuple[int, ...]:
         sd = math.sqrt(variance)
         place = math.floor(math.log(sd) / math.log(RATIO))
         part = (sd / RATIO**place - 1.0) / (RATIO - 1.0)
         rows = (1.0 - part) * self._at(place) + part * self._at(place + 1)
-        return math.ceil(min(rows, LARGEST) * self.step)
+        return (math.ceil(min(rows, LARGEST) * self.step),)
 
     def _at(self, place: int) -> float:
         scale = float(self.scale) / self.step

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from discreet.mechanisms.cube import cube_variance
 from discreet.mechanisms.rng import Source
 from discreet.methods.screening.standing_out import (
     DRAWS,
@@ -30,7 +31,7 @@ from discreet.typing import Floats
 LEVEL = 0.05
 """What a table without any effect gives more often than this is called noise."""
 
-SCREENINGS = ("canonical_lipschitz", "one_shot", "peeling", "threshold")
+SCREENINGS = ("canonical_lipschitz", "one_shot", "peeling", "threshold", "cube")
 
 
 @dataclass(frozen=True)
@@ -187,11 +188,14 @@ def _of_screening(choice: Selection) -> float | None:
     if choice.noise.threshold is not None:
         from discreet.methods.screening.threshold_choice import EXPECTED  # as other choices need it not
 
-        # Dropped, a column adds log b to a subset's weight; a product of two signs of normal variables has the mean
-        # 2 / pi asin(correlation), which is about that of saturated cells.
-        lead = choice.noise.scale * math.log(max(choice.n_candidates / EXPECTED, 1.0) / (1.0 - SHARE))
-        needed = choice.noise.threshold + lead + NormalDist().inv_cdf(SHARE) * math.sqrt(n_rows)
-        share = needed / n_rows
+        below, lead = NormalDist().inv_cdf(SHARE), 0.0
+        if choice.noise.mechanism == "cube":
+            below *= math.sqrt(1.0 + cube_variance(choice.n_candidates, choice.noise.scale) / n_rows)
+        else:  # dropped, a column adds log b to a subset's weight
+            lead = choice.noise.scale * math.log(max(choice.n_candidates / EXPECTED, 1.0) / (1.0 - SHARE))
+        # A product of two signs of normal variables has the mean 2 / pi asin(correlation), which is about that of
+        # saturated cells.
+        share = (choice.noise.threshold + lead + below * math.sqrt(n_rows)) / n_rows
         return math.sin(math.pi / 2.0 * share) if share <= 1.0 else share
     return correlation_of_screening(choice.noise, choice.parameters, choice.n_candidates, n_rows)
 

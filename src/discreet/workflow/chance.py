@@ -58,7 +58,11 @@ def chance_after(dry_run: DryRun, outcome: Outcome) -> ChanceRecord | None:
             _test_correlation(dry_run, n_rows),
             next((step.value for step in outcome.steps if step.name == "noise_test"), None),
         )
-        return no_effect.of_selection(choice, outcome.selected)
+        chance = no_effect.of_selection(choice, outcome.selected)
+        if not outcome.chances:
+            return chance
+        as_much = min(*outcome.chances.values(), chance.chance_by_noise or 1.0)
+        return chance.model_copy(update={"column_chances": dict(outcome.chances), "chance_by_noise": as_much})
     return None
 
 

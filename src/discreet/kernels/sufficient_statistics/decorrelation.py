@@ -258,12 +258,19 @@ class Decorrelation(NamedTuple):
     variances : ndarray of float, shape (p,)
         Of a score of no effect besides, over the square of the number of rows: of these shifts, and of a center and
         means that are not exact.
+    slopes : ndarray of float, shape (p,)
+        What a row's score gains by what the pilot left of the column's own effect, in the target's deviations.
+    leaks : ndarray of float, shape (p, p)
+        Variance, over the square of the number of rows, of what score j gains by what is left of the effect of k: none
+        if the columns' correlations were exact.
     """
 
     scoring: Scoring
     shifts: Floats
     row_variances: Floats
     variances: Floats
+    slopes: Floats
+    leaks: Floats
 
 
 def decorrelation(columns: Columns, first: Pilot, groups: Bools, distance: int, cut: float) -> Decorrelation:
@@ -304,7 +311,11 @@ def decorrelation(columns: Columns, first: Pilot, groups: Bools, distance: int, 
     squares = np.minimum(np.where(columns.is_two_valued, 1.0, SQUARE_OF_REAL), 1.0 / cut**2)
     # The first look and the score are of the same rows: what these do to them by chance adds up.
     row_variances = (np.sqrt((1.0 - excess) / (1.0 + excess) * squares) + np.sqrt(of_rows)) ** 2
-    return Decorrelation(scoring, own @ first.coefficients, row_variances, of_pilot + of_means + of_records)
+    # Residual j times column k: sum over l of a_jl times the error of correlation l, k.
+    slope = TYPICAL_SLOPE * TARGET_SLOPE * inside
+    leaks = np.where(groups, 0.0, instruments**2 @ columns.errors) * (slope / sizes[:, None]) ** 2
+    shifts, variances = own @ first.coefficients, of_pilot + of_means + of_records
+    return Decorrelation(scoring, shifts, row_variances, variances, slope * sizes, leaks)
 
 
 def whitening(columns: Columns) -> tuple[Integers, Integers]:

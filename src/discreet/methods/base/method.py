@@ -1,8 +1,8 @@
 """What a private method is: public parameters, a cost known without data, one run."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
 from inspect import get_annotations
 from typing import Any, ClassVar
@@ -44,6 +44,8 @@ class Outcome:
         The best models by size, from the noisy moments.
     hybrid : HybridRecord, optional
         Weighted public points.
+    chances : mapping of str to float
+        By selected column, how often one without an effect stands out as far; empty where that is not known.
     """
 
     selected: tuple[str, ...]
@@ -53,6 +55,7 @@ class Outcome:
     moments: MomentsRecord | None = None
     by_size: tuple[SizeRecord, ...] = ()
     hybrid: HybridRecord | None = None
+    chances: Mapping[str, float] = field(default_factory=dict)
 
 
 class Preparation(ABC):

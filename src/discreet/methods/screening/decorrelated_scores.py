@@ -23,6 +23,7 @@ from discreet.kernels.rows.decorrelated_rows import BINS
 from discreet.kernels.rows.decorrelated_scores import Target
 from discreet.kernels.sufficient_statistics.decorrelation import (
     CUTS,
+    Decorrelation,
     decorrelation,
     fit_of,
 )
@@ -35,7 +36,8 @@ from discreet.methods.base.request_facts import public_columns as columns_record
 from discreet.methods.screening.decorrelated_columns import entering_together, saturated_rows
 from discreet.methods.screening.decorrelated_estimates import NoisyEstimates
 from discreet.methods.screening.decorrelated_plan import CLAIM, ScorePlan, check_shares, within
-from discreet.methods.screening.threshold_choice import AboveThreshold
+from discreet.methods.screening.step_down import StepDown, by_column, thresholds_for
+from discreet.methods.screening.threshold_choice import Drawn
 from discreet.methods.screening.units import Units
 from discreet.parameters.screening import DecorrelatedParameters
 from discreet.release import NoiseRecord, StepRecord
@@ -142,7 +144,7 @@ class PreparedScores(Preparation):
         self.method, self.plan, self.metadata, self.budget = method, plan, plan.metadata, plan.budget
         design = plan.design
         self.columns, self.target, self.candidates = design.columns, design.target, design.candidates
-        self.choice = AboveThreshold(
+        self.choice = thresholds_for(
             plan.entering,
             plan.budget["screening"],
             plan.moved * GRID**2,
@@ -152,7 +154,8 @@ class PreparedScores(Preparation):
             max_size=method.max_size,
         )
         n_rows = self.metadata.n_rows
-        self.noise = self._choice_noise(None if n_rows is None else float(n_rows * plan.rows_per_unit))
+        variance = None if n_rows is None else float(n_rows * plan.rows_per_unit)
+        self.noise = self._choice_noise(None if variance is None else self._thresholds(variance, method.max_false))
         self.event = ComposedEvent((*(part.event for part in plan.parts.values()), self.choice.event))
         self.steps = (*(part.record() for part in plan.parts.values()), self._screening(self.noise))
         stated = method.model_dump(mode="json", exclude_none=True)
@@ -161,15 +164,17 @@ class PreparedScores(Preparation):
         self.public = tuple(columns_record(self.metadata, design))
         self.not_protected = not_protected(self.metadata)
 
-    def _choice_noise(self, variance: float | None, choice: AboveThreshold | None = None) -> NoiseRecord:
-        """The noise box, with the threshold for the variance of a score of no effect, in rows."""
+    def _choice_noise(self, thresholds: tuple[int, ...] | None) -> NoiseRecord:
+        """The noise box, with the threshold of the first column where it is known."""
         formula = f"{self.plan.moved}, the most that one {self.metadata.unit} changes a score by"
         record = self.choice.noise_record(GRID**2, "decorrelated scores, in rows", formula, CLAIM)
-        if variance is None:
-            return record
-        # Up to the next of a few values: then the threshold, which is computed from drawn tables, is so once.
+        return record if thresholds is None else record.model_copy(update={"threshold": thresholds[0] / GRID**2})
+
+    def _thresholds(self, variance: float, max_false: float) -> tuple[int, ...]:
+        """Return the thresholds in steps, for the variance of a score of no effect, in rows."""
+        # Up to the next of a few values: then the thresholds, which are computed from drawn tables, are so once.
         rounded = math.exp2(math.ceil(8.0 * math.log2(max(variance, 1.0))) / 8.0)
-        return record.model_copy(update={"threshold": (choice or self.choice).threshold_at(rounded) / GRID**2})
+        return replace(self.choice, max_false=max_false).thresholds(rounded)
 
     def _screening(self, noise: NoiseRecord) -> StepRecord:
         return StepRecord(name="screening", event=event_record(self.choice.event), noise=noise)
@@ -214,15 +219,32 @@ class PreparedScores(Preparation):
         more = 2.0 * math.sqrt(cube_variance(plan.n_products, plan.scale("gram"))) if plan.buys_count else 0.0
         variances = (n_rows + more) * plan.rows_per_unit * scores.row_variances + n_rows**2 * scores.variances
         chance = self.method.max_false * (AIMED if distance <= NARROW else 1.0)
-        noise = self._choice_noise(float(variances.mean()), replace(self.choice, max_false=chance))
+        thresholds = self._thresholds(float(variances.mean()), chance)
+        noise = self._choice_noise(thresholds)
         # What was released before may be added to any score: it moves none of them between neighbors.
         # All is cut, so that no sum wraps around: that would tell neighbors apart.
         shifted = np.abs(np.clip(sums, -MOST_SCORE, MOST_SCORE) + _steps(scores.shifts * n_rows))
         own = shifted - _steps(DEVIATIONS * (np.sqrt(variances) - math.sqrt(variances.mean())))
-        threshold = round((noise.threshold or 0.0) * GRID**2)
-        chosen = self.choice.draw(plan.entering.scores(np.maximum(own, 0)), threshold, rng)
-        names = tuple(self.candidates[place] for place in plan.units.columns(chosen))
-        return Outcome(names, noise, (*noisy.steps, self._screening(noise)))
+        drawn = self.choice.draw(plan.entering.scores(np.maximum(own, 0)), thresholds, rng)
+        names = tuple(self.candidates[place] for place in plan.units.columns(drawn.chosen))
+        chances = {} if drawn.noisy is None else self._chances(drawn, scores, n_rows, variances)
+        return Outcome(names, noise, (*noisy.steps, self._screening(noise)), chances=chances)
+
+    def _chances(self, drawn: Drawn, scores: Decorrelation, n_rows: float, variances: Floats) -> dict[str, float]:
+        """Return by selected column how often one without an effect beside the others has as large a noisy score."""
+        units = self.plan.entering
+        if drawn.noisy is None or not isinstance(self.choice, StepDown):
+            return {}
+        unit_of = np.arange(units.n_units) if units.unit_of is None else units.unit_of
+        noise = cube_variance(units.n_units, self.choice.scale / GRID**2)
+        # What the pilot left of an effect, squared, by the unit's score; where that is below its noise, none.
+        own = np.where(unit_of >= 0, drawn.noisy[unit_of], 0.0)
+        left = np.maximum((own - np.abs(scores.shifts) * n_rows) ** 2 - variances - noise, 0.0) / scores.slopes**2
+        through = (scores.leaks * left)[:, :, None] * (unit_of[None, :, None] == np.array(drawn.chosen, dtype=np.int64))
+        whole = variances + through.max(axis=1).sum(axis=1)
+        of_units = np.array([whole[unit_of == unit].max() for unit in range(units.n_units)])
+        chances = self.choice.chances(drawn.noisy, of_units)
+        return by_column(chances, drawn, self.plan.units, self.candidates)
 
 
 def _steps(rows: Floats) -> Integers:

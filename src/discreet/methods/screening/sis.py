@@ -29,16 +29,22 @@ from discreet.methods.screening.noise_test import (
     prepare_with_default_test,
 )
 from discreet.methods.screening.screener import Screening, target_coding
+from discreet.methods.screening.step_down import StepDown, by_column, thresholds_for
 from discreet.methods.screening.target_bound import Bound
-from discreet.methods.screening.target_center import CLAIM, Center, has_two_values
-from discreet.methods.screening.threshold_choice import MAX_FALSE, AboveThreshold, check_number_of_rows
+from discreet.methods.screening.target_center import CLAIM, Center, Median, has_two_values
+from discreet.methods.screening.threshold_choice import (
+    MAX_FALSE,
+    AboveThreshold,
+    Drawn,
+    check_number_of_rows,
+    variance_of_no_effect,
+)
 from discreet.methods.screening.top_k_choice import TopK
 from discreet.methods.screening.units import Units
 from discreet.methods.subset_selection.subset_regression import events_of
 from discreet.methods.subset_selection.target_scale import target_shares
 from discreet.parameters.screening import IndependenceParameters
 from discreet.release import NoiseRecord, StepRecord
-from discreet.typing import Integers
 
 UNIT, UNIT_OF_SPLITS = "products of scaled columns", "rows above less rows below each column's median"
 """Of the scores: a row whose cell and target both lie at their ends counts 1."""
@@ -51,18 +57,16 @@ the choice asks for scores of about 4 log C(d, k) / epsilon_k. What both cost to
 for m = 1/2 and from a hundred to a million columns, and within 3% of the least at .1.
 """
 
-SATURATION_OF_TARGET = 0.1
-"""Where the number of columns is chosen as well: a target seldom fills its bounds, and its mean is estimated twice."""
+SATURATIONS = ((0.05, 1.0, 0.1), (0.08, 0.5, 0.05), (math.inf, 0.3, 0.02))
+"""Where the number of columns is chosen as well: of columns and of the target, by the largest threshold a row. A target
+seldom fills its bounds. Few rows need signs, many can do without; skewed columns lose by them."""
 
-SATURATIONS = ((0.05, 1.0), (0.08, 0.5), (math.inf, 0.3))
-"""Of columns, by the largest threshold a row: few rows need signs, many can do without; skewed columns lose by them."""
-
-SATURATION_OF_UNKNOWN = 0.5
+SATURATION_OF_UNKNOWN = (0.5, 0.1)
 """Where nobody says how many rows there are."""
 
-CENTER_SHARE_OF_THRESHOLD = 0.2
-"""Of epsilon, for the target's mean and the mean of what is left of it once it saturates: their noise is in the
-threshold."""
+CENTER_SHARE_OF_THRESHOLD, SHARE_OF_MEDIAN = 0.25, Fraction(2, 5)
+"""Of epsilon, for the target's center and the mean of what is left of it once it saturates, whose noise is in the
+threshold; of that share, what the center has."""
 
 
 class IndependenceScreening(IndependenceParameters, Screening):
@@ -92,11 +96,6 @@ class IndependenceScreening(IndependenceParameters, Screening):
                 "over all subsets makes the choice, at delta 0."
             )
         return self
-
-    @property
-    def saturation_of_target(self) -> float:
-        """At which part of its half range, from its center, the target counts as at its end."""
-        return self.saturation or (SATURATION_OF_TARGET if self.n_features_to_select == "auto" else 1.0)
 
     def prepare(self, metadata: Metadata, target: str, candidates: Sequence[str] | None = None) -> "PreparedScreening":
         """Check the request and calibrate its noise, from public facts alone.
@@ -177,14 +176,11 @@ class PreparedScreening(Preparation):
         epsilon, of_bound = exact_epsilon(method.epsilon), self._share_of_bound
         self.test = plan_noise_test(method, whole, epsilon)
         self.bound = Bound(whole, epsilon * of_bound) if of_bound else None
-        self.center = Center(whole, epsilon * self._share / 2) if _buys_center(method, whole) else None
-        # What is clipped nearer than at the bounds has another mean: it is estimated as well, with half of the share.
-        has_shift = self.center is not None and self._clips_near
-        if self.center is not None and not has_shift:
-            self.center = Center(whole, 2 * self.center.epsilon)
-        remaining = epsilon * (1 - of_bound - (self._share if self.center is not None else 0))
+        of_center, of_shift = self._shares_of_center
+        self.center = self._center(epsilon * of_center) if of_center else None
+        self.shift = Center(whole, epsilon * of_shift) if of_shift else None
+        remaining = epsilon * (1 - of_bound - of_center - of_shift)
         self.choice = self._choice(epsilon_beside(self.test, remaining))
-        self.shift = replace(self.center, design=self._around(whole.center)) if self.center and has_shift else None
         self.noise = self._noise_record()
         records = [
             *([self.center.part()] if self.center else []),
@@ -201,10 +197,22 @@ class PreparedScreening(Preparation):
         self.not_protected = not_protected(whole.metadata)
 
     @property
-    def _share(self) -> Fraction:
-        """Of epsilon, for the target's center."""
-        usual = CENTER_SHARE_OF_THRESHOLD if self.method.n_features_to_select == "auto" else CENTER_SHARE
-        return exact((self.method.shares or {}).get("y_center", usual), "shares['y_center']")
+    def _shares_of_center(self) -> tuple[Fraction, Fraction]:
+        """Of epsilon, for the center of the target, and for the mean of what is clipped around it within its bounds."""
+        if not _buys_center(self.method, self.whole):
+            return Fraction(0), Fraction(0)
+        chooses_number = self.method.n_features_to_select == "auto"
+        usual = CENTER_SHARE_OF_THRESHOLD if chooses_number else CENTER_SHARE
+        share = exact((self.method.shares or {}).get("y_center", usual), "shares['y_center']")
+        if not self._clips_near:
+            return share, Fraction(0)
+        of_center = share * (SHARE_OF_MEDIAN if chooses_number else Fraction(1, 2))
+        return of_center, share - of_center
+
+    def _center(self, epsilon: Fraction) -> Center | Median:
+        """A mean, or where the number of columns is chosen as well and the mean comes after, a median."""
+        is_median = self.method.n_features_to_select == "auto" and self._clips_near
+        return (Median if is_median else Center)(self.whole, epsilon)
 
     @property
     def _share_of_bound(self) -> Fraction:
@@ -224,32 +232,30 @@ class PreparedScreening(Preparation):
 
     @property
     def _clips_near(self) -> bool:
-        near = self.bound is not None or self.method.saturation_of_target < 1.0
-        return near and not self.has_two_values
+        saturates = self.method.saturation is not None or self.method.n_features_to_select == "auto"
+        return (self.bound is not None or saturates) and not self.has_two_values
 
     @property
-    def _saturation(self) -> float:
-        """Of the columns: as stated, or by how many rows there publicly are beside the threshold."""
-        n_rows = self.method.number_of_rows(self.whole.metadata)
-        if self.whole.splits:
-            return 1.0
+    def _saturations(self) -> tuple[float, float]:
+        """Of columns and of the target: as stated, or by how many rows there publicly are beside the threshold."""
         if self.method.saturation is not None or isinstance(self.choice, TopK):
-            return self.method.saturation or 1.0
+            stated = self.method.saturation or 1.0
+            return 1.0 if self.whole.splits else stated, stated
+        n_rows = self.method.number_of_rows(self.whole.metadata)
         if n_rows is None:
-            return SATURATION_OF_UNKNOWN
-        share = self._threshold(n_rows) / GRID**2 / max(n_rows, 1)
-        return next(saturation for most, saturation in SATURATIONS if share < most)
+            return 1.0 if self.whole.splits else SATURATION_OF_UNKNOWN[0], SATURATION_OF_UNKNOWN[1]
+        share = self._thresholds(n_rows)[0] / GRID**2 / max(n_rows, 1)
+        columns, target = next(part for most, *part in SATURATIONS if share < most)
+        return 1.0 if self.whole.splits else columns, target
 
-    def _choice(self, epsilon: Fraction) -> TopK | AboveThreshold:
+    def _choice(self, epsilon: Fraction) -> TopK | StepDown | AboveThreshold:
         metadata = self.whole.metadata
         n_rows_changed = 2 if metadata.neighboring is NeighboringRelation.REPLACE_ONE else 1
         sensitivity = n_rows_changed * metadata.rows_per_unit * GRID**2 * (MOVED if self.whole.splits else 1)
         if self.method.n_features_to_select == "auto":
             max_false = self.method.max_false or MAX_FALSE
-            law = self.method.noise or "exponential"
-            return AboveThreshold(
-                self.units, epsilon, sensitivity, GRID**2, metadata.rows_per_unit, max_false, law, self.method.max_size
-            )
+            facts = (self.units, epsilon, sensitivity, GRID**2, metadata.rows_per_unit, max_false)
+            return thresholds_for(*facts, self.method.noise, self.method.max_size)
         n_rows = self.method.number_of_rows(metadata)
         return self.method.top_k(len(self.whole.features), epsilon, sensitivity, GRID**2, n_rows)
 
@@ -260,13 +266,19 @@ class PreparedScreening(Preparation):
         n_rows = n_rows or self.method.number_of_rows(self.whole.metadata)
         if isinstance(self.choice, TopK) or n_rows is None:
             return record
-        return record.model_copy(update={"threshold": self._threshold(n_rows) / GRID**2})
+        return record.model_copy(update={"threshold": self._thresholds(n_rows)[0] / GRID**2})
 
-    def _threshold(self, n_rows: float) -> int:
+    def _thresholds(self, n_rows: float) -> tuple[int, ...]:
+        """The thresholds in steps."""
         if isinstance(self.choice, TopK):
             raise TypeError("a fixed number of columns has no threshold")
-        has_noisy_center = self.center is not None and not self.whole.splits
-        return self.choice.threshold(n_rows, self.center.variance if self.center and has_noisy_center else 0.0)
+        return self.choice.thresholds(self._variance(n_rows))
+
+    def _variance(self, n_rows: float) -> float:
+        """Variance of a score of no effect, in rows."""
+        mean = self.shift or self.center
+        center_variance = mean.variance if isinstance(mean, Center) and not self.whole.splits else 0.0
+        return variance_of_no_effect(n_rows, self.whole.metadata.rows_per_unit, center_variance)
 
     def _formula(self) -> str:
         rows = self.whole.metadata.rows_per_unit
@@ -283,8 +295,8 @@ class PreparedScreening(Preparation):
                 del parameters[name]
         if self.method.n_features_to_select == "auto":
             parameters.pop("noise_test", None)  # it is never made
-        if self._saturation < 1.0:
-            parameters["saturation"] = self._saturation
+        if (saturation := self._saturations[0]) < 1.0:
+            parameters["saturation"] = saturation
         if self.whole.codes is not None:
             parameters["codes"] = dict(self.whole.codes)
         if self.center is None:
@@ -302,12 +314,13 @@ class PreparedScreening(Preparation):
 
     def _around(self, center: float, bound: float | None = None) -> ScoreDesign:
         """The row map around a center: a target of two values keeps both, another is clipped at its bound."""
-        near = 1.0 if self.has_two_values else self.method.saturation_of_target
+        saturation, of_target = self._saturations
+        near = 1.0 if self.has_two_values else of_target
         stated = self.method.y_bound if isinstance(self.method.y_bound, float) else None
         bound = bound or stated or near * self.whole.bound
         if stated is None and self.has_two_values:
             bound += abs(center - self.whole.center)
-        return replace(self.whole, center=center, bound=bound, saturation=self._saturation)
+        return replace(self.whole, center=center, bound=bound, saturation=saturation)
 
     def run(self, table: Table, rng: Source, progress: Progress | None = None) -> Outcome:
         """Estimate the target's mean where it is private, add up the products, choose the k best after noise.
@@ -333,8 +346,11 @@ class PreparedScreening(Preparation):
         design, noise, steps = self._around(self._public_center), self.noise, self.steps
         center, n_rows, estimates = self._public_center, None, list[StepRecord]()
         if self.center is not None:
-            mean, n_rows = self.center.estimate(table, rng)
-            center = self.whole.center + mean * self.whole.bound
+            if isinstance(self.center, Median):
+                place = self.center.estimate(table, rng)
+            else:
+                place, n_rows = self.center.estimate(table, rng)
+            center = self.whole.center + place * self.whole.bound
             design = self._around(center)
             estimates.append(self.center.part().record(design.center))
         if self.bound is not None:
@@ -353,13 +369,20 @@ class PreparedScreening(Preparation):
             scores = np.abs(split_scores(table, design, public, rng, progress)) * GRID
         else:
             scores = np.abs(table.products(design, columns_progress(progress, len(design.features))))
-        selected = tuple(design.features[place] for place in self._chosen(scores, noise, rng))
+        if isinstance(self.choice, TopK):
+            places, chances = self.choice.draw(scores, rng), dict[str, float]()
+        else:
+            n_rows = n_rows or check_number_of_rows(self.method.number_of_rows(self.whole.metadata))
+            drawn = self.choice.draw(self.units.scores(scores), self._thresholds(n_rows), rng)
+            places, chances = self.units.columns(drawn.chosen), self._chances(drawn, n_rows)
+        selected = tuple(design.features[place] for place in places)
         if self.test is not None:
             steps = (*estimates, self._screening(noise), associations_tested(self.test, table, selected, rng))
-        return Outcome(selected, noise, steps)
+        return Outcome(selected, noise, steps, chances=chances)
 
-    def _chosen(self, scores: Integers, noise: NoiseRecord, rng: Source) -> list[int]:
-        if isinstance(self.choice, TopK):
-            return self.choice.draw(scores, rng)
-        chosen = self.choice.draw(self.units.scores(scores), round((noise.threshold or 0.0) * GRID**2), rng)
-        return self.units.columns(chosen)
+    def _chances(self, drawn: Drawn, n_rows: float) -> dict[str, float]:
+        """Return by selected column how often one without an effect has as large a noisy score."""
+        if drawn.noisy is None or not isinstance(self.choice, StepDown):
+            return {}
+        variances = np.full(len(drawn.noisy), self._variance(n_rows))
+        return by_column(self.choice.chances(drawn.noisy, variances), drawn, self.units, self.whole.features)

@@ -1,4 +1,6 @@
-"""The target's center where it is private: its mean with noise, and the number of rows where that is private too."""
+"""The target's center where it is private: its mean with noise, with the number of rows where that is private too, or
+its noisy median.
+"""
 
 from dataclasses import dataclass
 from fractions import Fraction
@@ -8,9 +10,13 @@ from discreet.data.engine import Table
 from discreet.data.metadata import NumericColumn
 from discreet.data.score_design import ScoreDesign
 from discreet.kernels.moments.moments import GRID
+from discreet.kernels.rows.target_places import CENTERS, center_counts
 from discreet.mechanisms.additive import check_scale, discrete_laplace
+from discreet.mechanisms.quantile import noisy_quantile
 from discreet.mechanisms.rng import Source
 from discreet.methods.base.part import Part
+from discreet.methods.base.rank_part import rank_part
+from discreet.methods.subset_selection.target_scale import MEDIAN
 from discreet.release import NoiseRecord
 
 CLAIM = "methods/screening/sis.privacy.md"
@@ -104,3 +110,30 @@ class Center:
             noisy, rows = high - low, max(high + low, 1)
         mean = min(max(Fraction(noisy, rows), Fraction(-1)), Fraction(1))
         return float(mean), max(rows / (GRID if self._knows_count else 2 * GRID), 1.0)
+
+
+@dataclass(frozen=True)
+class Median:
+    """The public plan of the private estimate of the target's median, which costs no more where its bounds are wide.
+
+    Parameters
+    ----------
+    design : ScoreDesign
+        With the middle of the target's bounds as its center, and half their width as its bound.
+    epsilon : Fraction
+        In nats.
+    """
+
+    design: ScoreDesign
+    epsilon: Fraction
+
+    def part(self) -> Part:
+        """Return the part with its privacy cost: permute-and-flip among equally spaced points."""
+        return rank_part("y_center", self.epsilon, MEDIAN, self.design.metadata, CENTERS)
+
+    def estimate(self, table: Table, rng: Source) -> float:
+        """Return the target's noisy median on its scaled range, in [-1, 1]. Claim: ``sis.privacy.md``."""
+        metadata = self.design.metadata
+        counts = table.target_counts(self.design, center_counts, CENTERS)
+        place = noisy_quantile(counts, MEDIAN, metadata.neighboring, metadata.rows_per_unit, self.epsilon, rng)
+        return 2.0 * place / (CENTERS - 1) - 1.0

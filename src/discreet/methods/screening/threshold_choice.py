@@ -8,7 +8,6 @@ from statistics import NormalDist
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from discreet.accounting.events import Event, SelectionEvent
 from discreet.errors import InvalidParameterError
@@ -19,7 +18,7 @@ from discreet.methods.screening.top_k_choice import MOST_SETS
 from discreet.methods.screening.units import Units
 from discreet.parameters.screening import TopKNoise
 from discreet.release import NoiseRecord
-from discreet.typing import Bools, Floats
+from discreet.typing import Bools, Floats, Integers
 
 MAX_FALSE = 0.05
 """Chance of a false column by default."""
@@ -39,6 +38,22 @@ LARGEST = 2.0**31
 
 TYPICAL_MEAN = 0.25
 """A column's mean on its scaled range, up to which the noise of the target's center is counted in the threshold."""
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """What a choice above a threshold drew.
+
+    Parameters
+    ----------
+    chosen : list of int
+        Places of the chosen units, in increasing order.
+    noisy : ndarray of float, shape (number of units,), optional
+        Noisy scores of all units, in rows, where these were drawn.
+    """
+
+    chosen: list[int]
+    noisy: Floats | None = None
 
 
 @dataclass(frozen=True)
@@ -77,11 +92,8 @@ class AboveThreshold:
     def __post_init__(self) -> None:
         # The noise of a center adds less than what is left here.
         facts = (self.units.n_columns, float(self.scale) / self.step, 1.0, self.absent_weight, self.max_false)
-        if _bound_of(*facts) > LARGEST / 4.0 and threshold_of(*facts) > LARGEST / 4.0:
-            raise InvalidParameterError(
-                f"n_features_to_select=auto needs a larger epsilon: at epsilon {float(self.epsilon):.3g} no number of "
-                "rows reaches the threshold. Raise epsilon, or give a number of columns."
-            )
+        if _bound_of(*facts) > LARGEST / 4.0:
+            check_threshold(threshold_of(*facts), self.epsilon)
 
     @property
     def event(self) -> Event:
@@ -108,26 +120,18 @@ class AboveThreshold:
         """What was decided, for a release."""
         return {"mechanism": "threshold", "noise": self.noise, "max_false": self.max_false}
 
-    def threshold(self, n_rows: float, center_variance: float) -> int:
-        """Return the threshold in steps, from public facts and what was released before.
-
-        `center_variance` is that of a score by the noise of the target's center, of a column of mean one, in rows.
-        """
-        # n / c units whose c products are alike have the variance c^2 each: n c at most.
-        return self.threshold_at(max(n_rows, 1.0) * self.rows_per_unit + TYPICAL_MEAN**2 * center_variance)
-
-    def threshold_at(self, variance: float) -> int:
+    def thresholds(self, variance: float) -> tuple[int, ...]:
         """Return the threshold in steps, from the variance of a score of no effect, in rows: public, or released."""
         # A group's score is the largest of its columns': so the columns count, each as if it entered alone.
         rows = threshold_of(
             self.units.n_columns, float(self.scale) / self.step, math.sqrt(variance), self.absent_weight, self.max_false
         )
-        return math.ceil(min(rows, LARGEST) * self.step)
+        return (math.ceil(min(rows, LARGEST) * self.step),)
 
-    def draw(self, scores: npt.NDArray[np.int64], threshold: int, rng: Source) -> list[int]:
-        """Return the places of the chosen units, in increasing order. Claim: ``mechanisms/threshold.privacy.md``."""
-        law = (threshold, self.epsilon, self.sensitivity, rng, self.absent_weight, self.noise, self.max_size)
-        return [int(place) for place in above_threshold(scores, *law)]
+    def draw(self, scores: Integers, thresholds: tuple[int, ...], rng: Source) -> "Drawn":
+        """Return the chosen units. Claim: ``mechanisms/threshold.privacy.md``."""
+        law = (thresholds[0], self.epsilon, self.sensitivity, rng, self.absent_weight, self.noise, self.max_size)
+        return Drawn([int(place) for place in above_threshold(scores, *law)])
 
     @property
     def _n_subsets(self) -> int:
@@ -149,6 +153,24 @@ class AboveThreshold:
             numerics="exact draw; scores are whole numbers",
             claim=claim,
         )
+
+
+def check_threshold(rows: float, epsilon: Fraction) -> None:
+    """Refuse an epsilon at which no number of rows reaches the threshold."""
+    if rows > LARGEST / 4.0:
+        raise InvalidParameterError(
+            f"n_features_to_select=auto needs a larger epsilon: at epsilon {float(epsilon):.3g} no number of "
+            "rows reaches the threshold. Raise epsilon, or give a number of columns."
+        )
+
+
+def variance_of_no_effect(n_rows: float, rows_per_unit: int, center_variance: float = 0.0) -> float:
+    """Return the variance of a score of a column that does not go with the target, in rows.
+
+    `center_variance` is that of a score by the noise of the target's center, of a column of mean one.
+    """
+    # n / c units whose c products are alike have the variance c^2 each: n c at most.
+    return max(n_rows, 1.0) * rows_per_unit + TYPICAL_MEAN**2 * center_variance
 
 
 @lru_cache(maxsize=256)

@@ -1,0 +1,205 @@
+"""The choice of all columns above thresholds from noisy scores: one vector of cube noise, read step by step."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+
+from discreet.accounting.events import CubeEvent, Event
+from discreet.mechanisms.cube import check_cube, cube_noise
+from discreet.mechanisms.rng import Source
+from discreet.methods.screening.threshold_choice import AboveThreshold, Drawn, check_threshold
+from discreet.methods.screening.units import Units
+from discreet.parameters.screening import TopKNoise
+from discreet.release import NoiseRecord
+from discreet.typing import Floats, Integers
+
+MOST_UNITS = 8
+"""Up to which noise on all scores costs less than one draw among all subsets, beside effects as well as without any."""
+
+N_DRAWN, SEED = 40_000, 21
+"""Tables without an effect, from a seed: the thresholds are public numbers, the same every time."""
+
+FEWEST_BEYOND = 40
+"""Of the drawn tables beyond a threshold; a chance that leaves fewer takes a bound."""
+
+OCTAVES = 16
+"""Standard deviations are rounded up to 1 / OCTAVES of an octave, so that thresholds are computed once."""
+
+
+@dataclass(frozen=True)
+class StepDown:
+    """The choice of the columns whose noisy scores lie above thresholds that fall with each column chosen.
+
+    Parameters
+    ----------
+    units : Units
+        What is chosen: columns, and groups of them.
+    epsilon : Fraction
+        In nats.
+    sensitivity : int
+        The most that one unit changes each score by, in steps.
+    step : int
+        Steps in one row.
+    rows_per_unit : int
+        The most rows of one unit, which may go together.
+    max_false : float
+        Chance of a false column, whichever others go with the target.
+    max_size : int, optional
+        Most units that are chosen.
+
+    References
+    ----------
+    Hardt and Talwar 2010 (noise of a cube); Romano and Wolf 2005 (stepwise thresholds).
+    """
+
+    units: Units
+    epsilon: Fraction
+    sensitivity: int
+    step: int
+    rows_per_unit: int
+    max_false: float
+    max_size: int | None = None
+
+    def __post_init__(self) -> None:
+        check_threshold(self.thresholds(1.0)[0] / self.step, self.epsilon)
+        check_cube(self.units.n_units, self.scale, "the scores")
+
+    @property
+    def event(self) -> Event:
+        """What is done to the data: one vector with cube noise."""
+        return CubeEvent(self.epsilon)
+
+    @property
+    def is_concentrated(self) -> bool:
+        """One vector costs epsilon whatever delta is."""
+        return False
+
+    @property
+    def scale(self) -> Fraction:
+        """Scale of the noise, in steps."""
+        return self.sensitivity / self.epsilon
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """What was decided, for a release."""
+        return {"mechanism": "cube", "max_false": self.max_false}
+
+    @property
+    def _largest_group(self) -> int:
+        unit_of = self.units.unit_of
+        return 1 if unit_of is None else int(np.bincount(unit_of[unit_of >= 0]).max())
+
+    def thresholds(self, variance: float) -> tuple[int, ...]:
+        """Return thresholds in steps, from the variance of a score of no effect, in rows: public, or released.
+
+        The first is for the largest score of all units, the next for the largest of one unit less, and so on.
+        """
+        sd = 2.0 ** (math.ceil(OCTAVES * 0.5 * math.log2(max(variance, 1.0))) / OCTAVES)
+        scale = float(self.scale) / self.step
+        rows = _thresholds(self.units.n_units, self._largest_group, scale, sd, self.max_false)
+        return tuple(math.ceil(threshold * self.step) for threshold in rows)
+
+    def draw(self, scores: Integers, thresholds: tuple[int, ...], rng: Source) -> Drawn:
+        """Return the chosen units, and the noisy scores of all. Claim: ``mechanisms/cube.privacy.md``."""
+        noisy = cube_noise(scores.tolist(), self.scale, rng)
+        order = sorted(range(len(noisy)), key=lambda place: -noisy[place])[: self.max_size]
+        is_above = [noisy[place] > least for place, least in zip(order, thresholds, strict=False)]
+        chosen = order[: is_above.index(False)] if False in is_above else order
+        return Drawn(sorted(chosen), np.array(noisy, dtype=np.float64) / self.step)
+
+    def chances(self, noisy: Floats, variances: Floats) -> Floats:
+        """Return how often the largest of a unit's noisy score and of the smaller ones is as large without an effect.
+
+        `noisy` in rows, `variances` those of each unit's score where it has no effect. It is 1 / N_DRAWN at least, and
+        never less than that of a larger score. Shapes: all (n_units,).
+        """
+        sizes, noise = _no_effect(self.units.n_units, self._largest_group)
+        no_effect = np.sqrt(variances) * sizes + float(self.scale) / self.step * noise
+        chances, order = np.empty(len(noisy)), np.argsort(-noisy, kind="stable")
+        least = 1.0 / N_DRAWN
+        for place, unit in enumerate(order):
+            least = max(least, float((no_effect[:, order[place:]].max(axis=1) >= noisy[unit]).mean()))
+            chances[unit] = least
+        return chances
+
+    def noise_record(self, step: int, unit: str, formula: str, claim: str) -> NoiseRecord:
+        """Return the noise box."""
+        return NoiseRecord(
+            mechanism="cube",
+            noise="cube",
+            sensitivity=self.sensitivity / step,
+            scale=float(self.scale) / step,
+            unit=unit,
+            formula=formula,
+            numerics="exact draw on whole steps",
+            claim=claim,
+        )
+
+
+def thresholds_for(
+    units: Units,
+    epsilon: Fraction,
+    sensitivity: int,
+    step: int,
+    rows_per_unit: int,
+    max_false: float,
+    noise: TopKNoise | None = None,
+    max_size: int | None = None,
+) -> "StepDown | AboveThreshold":
+    """Return the choice of all columns above thresholds: from noisy scores where there are few, else by one draw.
+
+    `noise` is the law of that draw, which whoever states one gets.
+    """
+    facts = (units, epsilon, sensitivity, step, rows_per_unit, max_false)
+    if noise is None and units.n_units <= MOST_UNITS:
+        return StepDown(*facts, max_size)
+    return AboveThreshold(*facts, noise or "exponential", max_size)
+
+
+def by_column(chances: Floats, drawn: Drawn, units: Units, candidates: Sequence[str]) -> dict[str, float]:
+    """Return the chances of the chosen units by the columns of each."""
+    unit_of = range(len(candidates)) if units.unit_of is None else units.unit_of
+    owners = zip(candidates, unit_of, strict=True)
+    return {name: float(chances[unit]) for name, unit in owners if unit in drawn.chosen}
+
+
+@lru_cache(maxsize=256)
+def _thresholds(n_units: int, n_columns: int, scale: float, sd: float, max_false: float) -> tuple[float, ...]:
+    """Return what the largest of n, n - 1, .. 1 noisy scores of no effect exceeds with the chance `max_false`.
+
+    A unit's score is the largest of the absolute values of `n_columns` independent normal ones of deviation `sd`.
+    """
+    sizes, noise = _no_effect(n_units, n_columns)
+    if max_false * N_DRAWN < FEWEST_BEYOND:
+        # Half of the chance for a score, half for the noise: no number lies beyond the radius, a sum of n exponentials.
+        beyond = -sd * NormalDist().inv_cdf(max_false / (4.0 * n_units * n_columns))
+        bound = beyond + scale * _sum_of_exponentials(n_units, max_false / 2.0)
+        return (bound,) * n_units
+    largest = np.maximum.accumulate(sd * sizes + scale * noise, axis=1)
+    return tuple(float(each) for each in np.quantile(largest, 1.0 - max_false, axis=0, method="higher")[::-1])
+
+
+@lru_cache(maxsize=8)
+def _no_effect(n_units: int, n_columns: int) -> tuple[Floats, Floats]:
+    """Draw absolute scores of deviation one and cube noise of scale one, both of shape (N_DRAWN, n_units)."""
+    from scipy.special import ndtri  # slow to load
+
+    words = Source.seeded(SEED).words(N_DRAWN * (3 * n_units + 1)).reshape(N_DRAWN, -1)
+    uniform = (words + 0.5) * 2.0**-64
+    # The largest of g absolute values has the distribution (2 Phi(x) - 1)^g.
+    sizes = ndtri(0.5 + 0.5 * uniform[:, :n_units] ** (1.0 / n_columns))
+    radii = -np.log(uniform[:, n_units : 2 * n_units + 1]).sum(axis=1, keepdims=True)
+    return sizes, radii * (2.0 * uniform[:, 2 * n_units + 1 :] - 1.0)
+
+
+def _sum_of_exponentials(n: int, chance: float) -> float:
+    """Return what a sum of n standard exponential numbers exceeds with at most this chance."""
+    from scipy.special import gammaincinv  # slow to load
+
+    return float(gammaincinv(n, 1.0 - chance))
