@@ -59,7 +59,7 @@ def show_dry_run(record: Mapping[str, Any], json_: bool, expected: "Sequence[Twi
         lines.append(f"  false column chance {noise.max_false:.3g} at most if no column is associated with the target")
     if noise.threshold is not None:
         lines.append(f"  threshold    a score of {count(math.ceil(noise.threshold))}; a row adds 1 at most")
-    if record["method"] == "sis" and noise.mechanism != "threshold":
+    if record["method"] == "sis" and parameters["n_features_to_select"] != "auto":
         lines.append(f"  stands out   {_standing_out(noise, parameters['n_features_to_select'])}")
     lines += _chance(record.get("chance"))
     lines.append(f"  numerics     {noise.numerics}")

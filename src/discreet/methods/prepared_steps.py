@@ -109,4 +109,5 @@ class PreparedSteps(Preparation):
             fit=done.fit,
             moments=done.moments,
             by_size=done.by_size or chosen.by_size,
+            chances=(done if self._selects else chosen).chances,
         )

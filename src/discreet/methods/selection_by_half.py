@@ -109,4 +109,5 @@ class PreparedHalves(Preparation):
             steps=(*steps, *done.steps),
             fit=done.fit,
             by_size=chosen.by_size,
+            chances=chosen.chances,
         )

@@ -112,8 +112,8 @@ class IndependenceParameters(ScreeningParameters):
         Annotated[int, Field(ge=1)] | Literal["auto"],
         Field(
             title="selected",
-            description="Number of columns that are selected, less than that of the candidates. auto chooses it in the "
-            "same draw: all columns whose score lies above a public threshold.",
+            description="Number of columns that are selected, less than that of the candidates. auto chooses "
+            "it as well, at no further cost: all columns whose score lies above a public threshold.",
         ),
     ] = 5  # type: ignore[assignment]
     max_false: MaxFalse = None
@@ -125,7 +125,7 @@ class IndependenceParameters(ScreeningParameters):
         Field(
             description="Part of each half range at which a cell or the target counts as at its end. From the middle "
             "of the bounds, or the target's center. Smaller suits wide bounds; 1e-6 leaves signs. Default 1; for "
-            "n_features_to_select=auto 0.1 of the target, and 1 to 0.3 of the columns, the fewer rows there are."
+            "n_features_to_select=auto 0.1 to 0.02 of the target and 1 to 0.3 of the columns, the fewer rows there are."
         ),
     ] = None
     median_split: Annotated[

@@ -46,21 +46,27 @@ def verdict(release: Release) -> str | None:
         more = f"; {n_more} more {'stands' if n_more == 1 else 'stand'} out less" if n_more > 0 else ""
         return f"Each stands out by this many standard deviations of the noise: {shown}{more}."
     if chance.column_chances:
-        return _by_column(chance.column_chances)
+        return _by_column(
+            chance.column_chances, is_adjusted=release.noise.claim.endswith("decorrelated_scores.privacy.md")
+        )
     if chance.chance_by_noise is not None:
         return f"{_by_noise(chance.chance_by_noise, 'as many columns').capitalize()}."
     return "The number of selected columns is fixed: a table without any effect would give as many."
 
 
-def _by_column(chances: Mapping[str, float]) -> str:
+def _by_column(chances: Mapping[str, float], is_adjusted: bool) -> str:
     """How often a column without an effect has as large a noisy score as each of the selected ones has."""
+    without = "Without an effect of its own" if is_adjusted else "If it were not associated with the target"
+    why = "only be correlated with the others" if is_adjusted else "be due to chance"
     by_share = dict[str, list[str]]()
     for name, chance in sorted(chances.items(), key=lambda item: item[1]):
         by_share.setdefault(frequency(chance), []).append(name)
-    told = "; ".join(f"{listed(names)} in {share} tables" for share, names in list(by_share.items())[:MOST_NAMED])
+    told = "; ".join(
+        f"as high as {listed(names)} in {share} tables" for share, names in list(by_share.items())[:MOST_NAMED]
+    )
     unsure = [name for name, chance in chances.items() if chance > LARGEST_CHANCE]
-    may = f" {listed(unsure)} may only be correlated with the others." if unsure else ""
-    return f"A column without an effect of its own would get as large a noisy score: {told}.{may}"
+    may = f" {listed(unsure)} may {why}." if unsure else ""
+    return f"{without}, a column would score {told}.{may}"
 
 
 def _by_noise(chance: float, what: str) -> str:

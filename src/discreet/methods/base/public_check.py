@@ -1,7 +1,7 @@
 """A private look at whether rows go with public moments, before these are used: if not, moments are bought."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 from typing import Any
@@ -187,4 +187,4 @@ class LookedAt(Preparation):
         path = self.used if ratio <= 1.0 else self.bought
         outcome = path.run(table, rng, progress)
         steps = (self.part.record(ratio), *outcome.steps)
-        return Outcome(outcome.selected, outcome.noise, steps)
+        return replace(outcome, steps=steps)
