@@ -28,6 +28,7 @@ SEEDED = (
     "estimators/face.py",
     "methods/public_records/twins.py",
     "methods/screening/standing_out.py",
+    "methods/screening/step_down.py",
     "methods/screening/threshold_choice.py",
     "workflow/expectation_parts.py",
     "workflow/installation.py",

@@ -172,8 +172,8 @@ NumberOfRows = Annotated[
 MaxFalse = Annotated[
     Annotated[float, Between(1e-6, 0.5)] | None,
     Field(
-        description="Chance of a false column where no column goes with the target, at most; of "
-        "n_features_to_select=auto with up to 8 columns whichever others do. It sets the penalty auto, or the "
+        description="Chance of a false column where no column goes with the target, at most. Of "
+        "n_features_to_select=auto with up to 8 columns: whichever others do. It sets the penalty auto, or the "
         "threshold. Default 0.05 for sis; for a penalty one that falls as rows and epsilon grow: 0.5 and less, for "
         "moments 0.1 and less."
     ),
