@@ -9,12 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.kernels.moments.moments import GRID
+from discreet.kernels.rows.target_places import CENTERS, center_counts
 from discreet.mechanisms import quantile
 from discreet.mechanisms.rng import Source
 from discreet.methods.screening import step_down
 from discreet.methods.screening.own_score import STEPS, OwnScore
 from discreet.methods.screening.sis import IndependenceScreening
-from discreet.methods.screening.target_center import Center
+from discreet.methods.screening.target_center import Center, Median
 from discreet.methods.screening.threshold_choice import AboveThreshold, Drawn
 from discreet.selftest.laws import subset_law
 from tests.privacy.laws import log_law, max_log_ratio
@@ -192,7 +193,7 @@ def test_what_the_mean_rests_on_moves_within_its_sensitivity(cells, old, new):
         sums = []
         for values in tables:
             table = table_of([[0.0, 0.0, y] for y in values], relation)
-            prepared = IndependenceScreening(n_features_to_select=1).prepare(table.metadata, "y")
+            prepared = IndependenceScreening(n_features_to_select=1, y_bound="furthest").prepare(table.metadata, "y")
             total, count = table.target_sum(prepared.center.design)
             sums.append([total] if relation == "replace_one" else [GRID * count + total, GRID * count - total])
         change = sum(abs(a - b) for a, b in zip(*sums, strict=True))
@@ -203,12 +204,35 @@ def test_the_mean_costs_what_its_event_says():
     """Scale times epsilon is the l1 sensitivity: 2 rows under replacement, one row in two sums under addition."""
     for relation, sensitivity in (("replace_one", 2.0), ("add_or_remove_one", 1.0)):
         metadata = metadata_of(["x0", "x1"], relation, 50)
-        center = IndependenceScreening(epsilon=2.0, n_features_to_select=1).prepare(metadata, "y").center
+        method = IndependenceScreening(epsilon=2.0, n_features_to_select=1, y_bound="furthest")
+        center = method.prepare(metadata, "y").center
         assert isinstance(center, Center)
         assert center.epsilon == Fraction(1, 5)
         part = center.part()
         assert part.noise.sensitivity == sensitivity
         assert part.noise.scale == pytest.approx(5 * sensitivity)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(CELL, min_size=1, max_size=8), CELL, CELL)
+def test_what_the_median_rests_on_moves_within_its_sensitivity(cells, old, new):
+    """By default the center is a median: the range of the changes of the distances in rank, over all places."""
+    for relation, tables in (
+        ("replace_one", ([*cells, old], [*cells, new])),
+        ("add_or_remove_one", (cells, [*cells, new])),
+    ):
+        distances = []
+        for values in tables:
+            table = table_of([[0.0, 0.0, y] for y in values], relation)
+            prepared = IndependenceScreening(n_features_to_select=1).prepare(
+                metadata_of(["x0", "x1"], relation, 9), "y"
+            )
+            assert isinstance(prepared.center, Median)
+            counts = table.target_counts(prepared.center.design, center_counts, CENTERS)
+            below = np.concatenate([[0], np.cumsum(counts)[:-1]])
+            distances.append(np.maximum(below, counts.sum() - below - counts) * 1.0 - counts.sum() / 2.0)
+        change = np.ptp(distances[1] - distances[0])
+        assert change <= prepared.center.part().noise.sensitivity
 
 
 def normalized(X, y):

@@ -124,8 +124,9 @@ class IndependenceParameters(ScreeningParameters):
         Annotated[float, Between(1e-6, 1.0)] | None,
         Field(
             description="Part of each half range at which a cell or the target counts as at its end. From the middle "
-            "of the bounds, or the target's center. Smaller suits wide bounds; 1e-6 leaves signs. Default 1; for "
-            "n_features_to_select=auto 0.1 to 0.02 of the target and 1 to 0.3 of the columns, the fewer rows there are."
+            "of the bounds, or the target's center. Smaller suits wide bounds; 1e-6 leaves signs. Default, where the "
+            "target's center is sought, 0.1 to 0.02 of the target, the fewer rows there are; for "
+            "n_features_to_select=auto 1 to 0.3 of the columns. Else 1."
         ),
     ] = None
     median_split: Annotated[

@@ -157,6 +157,7 @@ STEPS = {
 """Name of a step to what was bought with it."""
 
 MEANINGS = {
+    "y_saturation": "part of its half range at which the target counts as at its end",
     "method": "how columns are selected",
     "n_candidates": "number of candidate models",
     "residual_variance": "public residual variance",

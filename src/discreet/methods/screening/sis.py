@@ -13,7 +13,7 @@ from discreet.accounting.events import event_record
 from discreet.accounting.guarantee import exact, exact_delta, exact_epsilon
 from discreet.accounting.neighbors import NeighboringRelation
 from discreet.data.engine import Table
-from discreet.data.metadata import Metadata, NumericColumn
+from discreet.data.metadata import Metadata
 from discreet.data.score_design import ScoreDesign
 from discreet.errors import InvalidParameterError
 from discreet.kernels.moments.moments import GRID
@@ -37,6 +37,7 @@ from discreet.methods.screening.threshold_choice import (
     AboveThreshold,
     Drawn,
     check_number_of_rows,
+    needed_of,
     variance_of_no_effect,
 )
 from discreet.methods.screening.top_k_choice import TopK
@@ -64,9 +65,13 @@ seldom fills its bounds. Few rows need signs, many can do without; skewed column
 SATURATION_OF_UNKNOWN = (0.5, 0.1)
 """Where nobody says how many rows there are."""
 
-CENTER_SHARE_OF_THRESHOLD, SHARE_OF_MEDIAN = 0.25, Fraction(2, 5)
-"""Of epsilon, for the target's center and the mean of what is left of it once it saturates, whose noise is in the
-threshold; of that share, what the center has."""
+SHARES_BY_RULE, ROWS_BY_RULE, SHARE_OF_MEDIAN = (0.12, 0.25), 60, Fraction(2, 5)
+"""Of epsilon, for the target's center and the mean of what is left of it once it saturates: more, the fewer rows there
+are times epsilon over what a unit moves, from 500 of these down to 240; of that share, what the center has."""
+
+
+SCORE_BY_RULE = 5
+"""Times as large a score as of a target that does not saturate is expected of the last selected column."""
 
 
 class IndependenceScreening(IndependenceParameters, Screening):
@@ -201,18 +206,30 @@ class PreparedScreening(Preparation):
         """Of epsilon, for the center of the target, and for the mean of what is clipped around it within its bounds."""
         if not _buys_center(self.method, self.whole):
             return Fraction(0), Fraction(0)
-        chooses_number = self.method.n_features_to_select == "auto"
-        usual = CENTER_SHARE_OF_THRESHOLD if chooses_number else CENTER_SHARE
+        usual = self._share_by_rule if self._by_rule else CENTER_SHARE
         share = exact((self.method.shares or {}).get("y_center", usual), "shares['y_center']")
         if not self._clips_near:
             return share, Fraction(0)
-        of_center = share * (SHARE_OF_MEDIAN if chooses_number else Fraction(1, 2))
+        of_center = share * (SHARE_OF_MEDIAN if self._by_rule else Fraction(1, 2))
         return of_center, share - of_center
 
+    @property
+    def _share_by_rule(self) -> float:
+        least, most = SHARES_BY_RULE
+        n_rows = self.method.number_of_rows(self.whole.metadata)
+        rows = 0.0 if n_rows is None else n_rows * self.method.epsilon / self._moved
+        return most if rows <= 0.0 else min(max(ROWS_BY_RULE / rows, least), most)
+
+    @property
+    def _moved(self) -> int:
+        """The most that one unit changes a score by, in rows."""
+        metadata = self.whole.metadata
+        n_rows_changed = 2 if metadata.neighboring is NeighboringRelation.REPLACE_ONE else 1
+        return n_rows_changed * metadata.rows_per_unit * (MOVED if self.whole.splits else 1)
+
     def _center(self, epsilon: Fraction) -> Center | Median:
-        """A mean, or where the number of columns is chosen as well and the mean comes after, a median."""
-        is_median = self.method.n_features_to_select == "auto" and self._clips_near
-        return (Median if is_median else Center)(self.whole, epsilon)
+        """A mean, or where that comes after, a median."""
+        return (Median if self._by_rule and self._clips_near else Center)(self.whole, epsilon)
 
     @property
     def _share_of_bound(self) -> Fraction:
@@ -220,11 +237,8 @@ class PreparedScreening(Preparation):
         method, metadata, target = self.method, self.whole.metadata, self.whole.target
         if self.has_two_values or isinstance(method.y_bound, float):
             return Fraction(0)
-        stated = (method.shares or {}).get("y_bound")
-        n_rows = method.number_of_rows(metadata)
-        by_rule = method.n_features_to_select != "auto" and method.y_center == "private" and n_rows is not None
-        by_rule &= method.saturation is None and isinstance(metadata.declared(target), NumericColumn)
-        value = "private" if stated is not None else method.y_bound or (None if by_rule else "furthest")
+        stated, n_rows = (method.shares or {}).get("y_bound"), method.number_of_rows(metadata)
+        value = "private" if stated is not None else method.y_bound or "furthest"
         shares = target_shares({"y_bound": value}, metadata, target, n_rows, method.epsilon)
         if not shares:
             return Fraction(0)
@@ -232,32 +246,51 @@ class PreparedScreening(Preparation):
 
     @property
     def _clips_near(self) -> bool:
-        saturates = self.method.saturation is not None or self.method.n_features_to_select == "auto"
+        saturates = self.method.saturation is not None or self._by_rule
         return (self.bound is not None or saturates) and not self.has_two_values
+
+    @property
+    def _by_rule(self) -> bool:
+        """Whether a rule says how near to its center the target saturates: by default, where that center is sought."""
+        method = self.method
+        if method.n_features_to_select == "auto":
+            return True
+        asks_nothing = method.saturation is None and method.y_bound is None and "y_bound" not in (method.shares or {})
+        is_wide = self.whole.metadata.layout is None
+        return asks_nothing and is_wide and method.y_center == "private" and not self.has_two_values
 
     @property
     def _saturations(self) -> tuple[float, float]:
         """Of columns and of the target: as stated, or by how many rows there publicly are beside the threshold."""
-        if self.method.saturation is not None or isinstance(self.choice, TopK):
+        if self.method.saturation is not None or not self._by_rule:
             stated = self.method.saturation or 1.0
             return 1.0 if self.whole.splits else stated, stated
         n_rows = self.method.number_of_rows(self.whole.metadata)
         if n_rows is None:
             return 1.0 if self.whole.splits else SATURATION_OF_UNKNOWN[0], SATURATION_OF_UNKNOWN[1]
-        share = self._thresholds(n_rows)[0] / GRID**2 / max(n_rows, 1)
+        share = self._needed(n_rows) / max(n_rows, 1)
         columns, target = next(part for most, *part in SATURATIONS if share < most)
-        return 1.0 if self.whole.splits else columns, target
+        # Which columns are compared: one that lies near an end of its bounds loses beside others.
+        return 1.0 if self.whole.splits or isinstance(self.choice, TopK) else columns, target
+
+    def _needed(self, n_rows: float) -> float:
+        """A score that is seldom had by chance, in rows."""
+        if not isinstance(self.choice, TopK):
+            return self._thresholds(n_rows)[0] / GRID**2
+        return needed_of(
+            len(self.whole.features), 2.0 * float(self.choice.sensitivity / self.choice.epsilon) / GRID**2, n_rows
+        )
 
     def _choice(self, epsilon: Fraction) -> TopK | StepDown | AboveThreshold:
         metadata = self.whole.metadata
-        n_rows_changed = 2 if metadata.neighboring is NeighboringRelation.REPLACE_ONE else 1
-        sensitivity = n_rows_changed * metadata.rows_per_unit * GRID**2 * (MOVED if self.whole.splits else 1)
+        sensitivity = self._moved * GRID**2
         if self.method.n_features_to_select == "auto":
             max_false = self.method.max_false or MAX_FALSE
             facts = (self.units, epsilon, sensitivity, GRID**2, metadata.rows_per_unit, max_false)
             return thresholds_for(*facts, self.method.noise, self.method.max_size)
         n_rows = self.method.number_of_rows(metadata)
-        return self.method.top_k(len(self.whole.features), epsilon, sensitivity, GRID**2, n_rows)
+        largest = None if n_rows is None else n_rows * (SCORE_BY_RULE if self._by_rule else 1)
+        return self.method.top_k(len(self.whole.features), epsilon, sensitivity, GRID**2, largest)
 
     def _noise_record(self, n_rows: float | None = None) -> NoiseRecord:
         """The noise box, with the threshold where the number of rows is public, guessed or released."""
@@ -297,6 +330,8 @@ class PreparedScreening(Preparation):
             parameters.pop("noise_test", None)  # it is never made
         if (saturation := self._saturations[0]) < 1.0:
             parameters["saturation"] = saturation
+        elif self._by_rule and not self.has_two_values:
+            parameters["y_saturation"] = self._saturations[1]
         if self.whole.codes is not None:
             parameters["codes"] = dict(self.whole.codes)
         if self.center is None:

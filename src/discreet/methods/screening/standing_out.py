@@ -44,12 +44,12 @@ def correlation_of_screening(
     """Return the correlation with the target at which one of k columns is chosen in `SHARE` of draws; maybe above 1."""
     d, k = n_candidates, int(parameters["n_features_to_select"])
     lead = noise.scale * lead_needed(noise, d, k, parameters.get("gamma"))
+    # The sign of a normal variable goes with another by sqrt(2 / pi) of what the variable does.
     # A target of two values has no bound among the parameters, or codes: half of the rows are supposed to have each.
     has_two = parameters.get("codes") or parameters.get("level") or "y_bound" not in parameters
-    target_sd = 1.0 if has_two else math.sqrt(TARGET_VARIANCE)
+    target_sd = 1.0 if has_two else math.sqrt(2.0 / math.pi if "y_saturation" in parameters else TARGET_VARIANCE)
     # Of the others the k-th largest correlation by sampling alone, and how far its own may fall below its mean.
     by_sampling, below = NormalDist().inv_cdf(1.0 - k / (2.0 * d)), NormalDist().inv_cdf(SHARE)
-    # The sign of a normal column goes with the target by sqrt(2 / pi) of what the column does.
     column_sd = math.sqrt(2.0 / math.pi if parameters.get("median_split") else COLUMN_VARIANCE)
     by_noise = lead / (math.sqrt(n_rows) * target_sd * column_sd)
     return (math.hypot(by_noise, by_sampling) + below) / math.sqrt(n_rows)

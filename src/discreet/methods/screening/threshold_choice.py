@@ -242,6 +242,11 @@ def _bound_of(d: int, scale: float, sd: float, absent_weight: int, max_false: fl
     return beyond + scale * (math.log(2.0 / max_false) + _log_expm1(d * math.log1p(1.0 / absent_weight)))
 
 
+def needed_of(d: int, scale: float, n_rows: float) -> float:
+    """Return a score, in rows, that d columns without an effect seldom have, with noise of this scale."""
+    return _bound_of(d, scale, math.sqrt(n_rows), max(1, round(d / EXPECTED)), MAX_FALSE)
+
+
 def false_chances(sizes: Floats, threshold: float, scale: float, absent_weight: int) -> Floats:
     """Return the chance that the exponential mechanism chooses any column, of each row of scores.
 

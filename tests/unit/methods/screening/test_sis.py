@@ -44,11 +44,11 @@ def screened(given, seed=1, **parameters):
 
 
 def test_epsilon_is_split_exactly():
-    """A tenth buys the mean, the rest the choice, and both add up to what was asked."""
-    prepared = IndependenceScreening(epsilon=0.3, n_features_to_select=2).prepare(metadata(), "y")
-    assert [float(event.epsilon) for event in prepared.event.events] == [0.03, 0.27]
+    """A tenth buys the median, three twentieths the mean of what is cut around it, the rest the choice."""
+    prepared = IndependenceScreening(epsilon=0.3, n_features_to_select=2, noise_test=False).prepare(metadata(), "y")
+    assert [float(event.epsilon) for event in prepared.event.events] == [0.03, 0.045, 0.225]
     assert sum(event.epsilon for event in prepared.event.events) * 10 == 3
-    assert [step.name for step in prepared.steps] == ["y_center", "screening"]
+    assert [step.name for step in prepared.steps] == ["y_center", "y_shift", "screening"]
     public = IndependenceScreening(epsilon=0.3, n_features_to_select=2, y_center="middle").prepare(metadata(), "y")
     assert (float(public.event.epsilon), public.steps) == (0.3, ())
     other = IndependenceScreening(n_features_to_select=2, shares={"y_center": 0.25}, y_bound="furthest").prepare(
@@ -120,7 +120,7 @@ def test_a_target_of_two_values_keeps_both_around_its_mean():
     assert (prepared._around(0.8).center, prepared._around(0.8).bound) == (0.8, pytest.approx(0.8))
     assert prepared._around(0.8).responses(pa.array([0, 1])).tolist() == [-GRID, round(GRID / 4)]
     count = {"type": "integer", "lower": 0, "upper": 20}
-    prepared = IndependenceScreening(n_features_to_select=1).prepare(metadata(target=count), "y")
+    prepared = IndependenceScreening(n_features_to_select=1, y_bound="furthest").prepare(metadata(target=count), "y")
     assert prepared._around(4.0).bound == 10.0
     assert prepared._around(4.0).responses(pa.array([4, 14, 20])).tolist() == [0, GRID, GRID]
 
