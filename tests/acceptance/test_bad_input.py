@@ -51,7 +51,7 @@ def refused(place: Place, code: int, hint: str, *words: object, **options: objec
 @pytest.mark.parametrize(
     ("options", "code", "hint"),
     [
-        ({"target": "height"}, 3, "'height' is not declared in the metadata. Declared are: visits, age, income, site"),
+        ({"target": "height"}, 3, "is not declared in the metadata. Declared columns: visits, age, income, site"),
         ({"target": "site"}, 3, "must be numeric, but 'site' is a category"),
         ({"candidates": "age,height"}, 3, "Column 'height' is not declared"),
         ({"candidates": "age,age"}, 2, "must not repeat"),
@@ -257,24 +257,49 @@ def test_bad_metadata_file(place, content, code, hint):
         ("temporary", None, 2, "must hold Parquet files"),
         ("~nobody-here/people.csv", None, 2, "was not found"),
         ("x" * 5000 + ".csv", None, 2, "was not found"),
-        ("http://example.org/people.csv", None, 2, "begins with one of postgresql://.*Copy the table"),
+        (
+            "http://example.org/people.csv",
+            None,
+            2,
+            "not supported. Copy the table to a file, or .*one of postgresql://",
+        ),
         ("s3://bucket/people.parquet?nonsense=1", None, 2, "can be read, but 's3://bucket/people.parquet' cannot"),
         ("people.xlsx", b"x", 2, "must end in one of .csv, .*'people.xlsx'"),
-        *((f"empty{ending}", b"", 5, "must be a readable") for ending in (".csv", ".parquet", ".arrow", ".duckdb")),
+        *((f"empty{ending}", b"", 5, "is not a readable") for ending in (".csv", ".parquet", ".arrow", ".duckdb")),
         ("empty.sqlite", b"", 2, "it holds: none"),
         *(
-            (f"bad{ending}", b"\x93garbage\xff\x00" * 50, 5, "must be a readable")
+            (f"bad{ending}", b"\x93garbage\xff\x00" * 50, 5, "is not a readable")
             for ending in (".csv", ".parquet", ".arrow", ".duckdb", ".sqlite")
         ),
-        ("open.csv", f'"age,income,site,visits\n1,2,{CELL},3\n'.encode(), 5, "readable CSV file, but its header"),
-        ("header.csv", b"age,inc\xffome,site,visits\n1,2,north,3\n", 5, "readable CSV file, but its header"),
-        ("wide.csv", "age,income,site,visits\n".encode("utf-16"), 5, "readable CSV file, but its header"),
-        ("nul.csv", b"age,inc\x00ome,site,visits\n1,2,north,3\n", 5, "'income' is not in it"),
-        ("blank.csv", b"\n\nage,income,site,visits\n1,2,north,3\n", 5, "readable CSV file, but its header"),
-        ("headless.csv", f"77,{CELL},north,3\n1,2,{CELL},3\n".encode(), 5, "column 'age' is not in it"),
-        ("double.csv", b"age,age,income,site,visits\n1,1,2,north,3\n", 5, "'age' is there more than once"),
-        ("spaced.csv", b"age, income,site,visits\n1,2,north,3\n", 5, "'income' is not in it, though ' income' is"),
-        ("case.csv", b"Age,income,site,visits\n1,2,north,3\n", 5, "'age' is not in it, though 'Age' is"),
+        ("open.csv", f'"age,income,site,visits\n1,2,{CELL},3\n'.encode(), 5, "readable CSV file: its header"),
+        ("header.csv", b"age,inc\xffome,site,visits\n1,2,north,3\n", 5, "readable CSV file: its header"),
+        ("wide.csv", "age,income,site,visits\n".encode("utf-16"), 5, "readable CSV file: its header"),
+        ("nul.csv", b"age,inc\x00ome,site,visits\n1,2,north,3\n", 5, "'income' is declared, but is not in the table"),
+        ("blank.csv", b"\n\nage,income,site,visits\n1,2,north,3\n", 5, "readable CSV file: its header"),
+        (
+            "headless.csv",
+            f"77,{CELL},north,3\n1,2,{CELL},3\n".encode(),
+            5,
+            "'age' is declared, but is not in",
+        ),
+        (
+            "double.csv",
+            b"age,age,income,site,visits\n1,1,2,north,3\n",
+            5,
+            "'age' is declared, but .* more than once",
+        ),
+        (
+            "spaced.csv",
+            b"age, income,site,visits\n1,2,north,3\n",
+            5,
+            "but is not in the table, though ' income' is",
+        ),
+        (
+            "case.csv",
+            b"Age,income,site,visits\n1,2,north,3\n",
+            5,
+            "but is not in the table, though 'Age' is",
+        ),
     ],
     ids=lambda value: str(value)[:30],
 )
@@ -323,9 +348,9 @@ def test_strange_type(place, kind, column):
 def test_missing_column(place):
     """A declared column that the table lacks is named; so is the unit's column, and the other columns are not."""
     pyarrow.parquet.write_table(people().rename_columns(["age", CELL, "site", "visits"]), "other.parquet")
-    refused(place, 5, "'income' is not in it. Correct the metadata", data="other.parquet")
+    refused(place, 5, "'income' is declared, but is not in the table. Correct the metadata", data="other.parquet")
     other = place.write_metadata(unit_id="person", rows_per_unit=2)
-    refused(place, 5, "'person' is not in it", metadata=other)
+    refused(place, 5, "'person' is declared, but is not in the table", metadata=other)
 
 
 def test_doubled_column(place):
@@ -334,7 +359,7 @@ def test_doubled_column(place):
     double = pa.table([table["age"], *table.columns], names=["age", *table.column_names])
     for name, found in (("flat", double), ("nested", double.append_column("extra", STRANGE["struct"]))):
         pyarrow.parquet.write_table(found, f"{name}.parquet")
-        refused(place, 5, "'age' is there more than once", data=f"{name}.parquet")
+        refused(place, 5, "'age' is declared, but .* more than once", data=f"{name}.parquet")
     frame = table.to_pandas()
     frame = pd.concat([frame["age"], frame], axis=1)
     with pytest.raises(DataMismatchError, match="distinct names"):
@@ -345,7 +370,7 @@ def test_other_number_of_rows(place):
     """Under replace_one the number of rows is public, so another one is refused where the file states it."""
     for other in (0, 1, N_ROWS - 1):
         pyarrow.parquet.write_table(people(other), "other.parquet")
-        refused(place, 5, f"n_rows={N_ROWS} .* another number of rows", data="other.parquet")
+        refused(place, 5, f"n_rows={N_ROWS}, .* another number of rows", data="other.parquet")
 
 
 def test_several_tables(place):
@@ -684,7 +709,7 @@ def test_no_cap(place):
     assert place.run(*words[1:]).code == 0
     assert place.select(metadata=other, epsilon="2.5").code == 0
     line = place.select("--fresh", metadata=other, epsilon="2.5").refused(4)
-    assert "epsilon=2.5 is asked, and 0 of 2.5 is left" in line
+    assert "epsilon=2.5 is requested, and 0 of 2.5 is left" in line
     (command,) = re.findall("`(discreet .*)`", line)
     assert place.run(*shlex.split(command)[1:]).code == 0
     assert place.select("--fresh", metadata=other, epsilon="2.5").code == 0
@@ -842,8 +867,8 @@ def test_forged_release(place, change):
     """A release that says something else than what the ledger recorded does not verify; the true one does."""
     _altered(place, FORGERIES[change])
     verify = ["budget", "verify", "--ledger", place.ledger]
-    assert "must be as the ledger recorded it" in place.run(*verify, "altered.json").refused(8)
-    assert "must be as the ledger recorded it" in place.run(*verify, "release.json", "altered.json").refused(8)
+    assert "no record of it as it stands" in place.run(*verify, "altered.json").refused(8)
+    assert "no record of it as it stands" in place.run(*verify, "release.json", "altered.json").refused(8)
     assert place.run(*verify, "release.json").code == 0
 
 

@@ -235,9 +235,9 @@ FORGED = {
     "a smaller epsilon": (lambda value: value["guarantee"].update(epsilon=0.1), "what this version computes"),
     "the selection": (lambda value: value.update(selected=["income"]), "what this version computes"),
     "the moments": (lambda value: value["moments"].update(yty=1), "what this version computes"),
-    "the parent": (lambda value: value["provenance"].update(derived_from="0" * 64), "is not in it"),
-    "the entry": (lambda value: value["provenance"]["ledger"].update(entry=1), "is not in it"),
-    "no charge": (lambda value: value["provenance"].update(ledger=None), "is not in it"),
+    "the parent": (lambda value: value["provenance"].update(derived_from="0" * 64), "no record of it"),
+    "the entry": (lambda value: value["provenance"]["ledger"].update(entry=1), "no record of it"),
+    "no charge": (lambda value: value["provenance"].update(ledger=None), "no record of it"),
 }
 
 

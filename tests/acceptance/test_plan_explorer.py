@@ -64,13 +64,14 @@ def test_sliders_show_the_best_selection_and_its_command(page: Page, tmp_path: P
     file = tmp_path / "plan.html"
     file.write_text(page_of())
     page.goto(file.as_uri())
-    for epsilon, rows, name, chance in ((0, 0, "first", 40), (1, 0, "second", 90), (0, 1, "second", 100)):
+    places = ((0, 0, "first", "about 40 of 100 simulated tables"), (1, 0, "second", "about 90 of 100 simulated tables"))
+    for epsilon, rows, name, chance in (*places, (0, 1, "second", "all simulated tables")):
         move(page, "epsilon", epsilon)
         move(page, "rows", rows)
         expect(page.locator("#explorer-answer")).to_contain_text(
             f"Best here: {name}. It selects exactly the right columns"
         )
-        expect(page.locator("#explorer-answer")).to_contain_text(f"in {chance} of 100 such tables")
+        expect(page.locator("#explorer-answer")).to_contain_text(f" in {chance} (two standard errors")
         expect(page.locator("#explorer-command")).to_have_text(
             f"discreet select \\ --method {name} \\ --epsilon {(0.5, 2)[epsilon]}"
         )

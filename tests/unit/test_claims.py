@@ -99,4 +99,5 @@ def test_reports_say_who_has_read_the_proofs(format, records):
         assert record.claim in analyst.replace("\\_", "_")
         words = f"{record.status}, read by {'nobody other than its author' if not record.read_by else 'A B and C D'}"
         assert words in analyst
+    assert analyst.count("read by nobody") <= 1  # proofs with the same readers share a line
     assert "written proof" not in render(make(), format, "board")

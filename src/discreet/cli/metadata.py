@@ -125,7 +125,7 @@ def check(
     errors = sum(finding.severity == "error" for finding in findings)
     if errors:
         them = "it" if errors == 1 else "them"
-        raise MetadataError(f"{file} must have no errors, but it has {errors}. Correct {them} and check again.")
+        raise MetadataError(f"{file} has {errors} error{'' if errors == 1 else 's'}. Correct {them} and check again.")
     if form is Form.TABLE and metadata is not None:
         result(f"{file} is ready: {len(metadata.columns)} columns{_further(metadata)}, {len(findings)} warnings.")
 

@@ -234,8 +234,8 @@ def _asked(goal: str | None) -> tuple[Any, float] | None:
     match = re.fullmatch(r"\s*(\w+)\s*>=\s*(\d+(?:\.\d*)?|\.\d+)(%?)\s*", goal, re.ASCII)
     if match is None or match[1] not in MEASURES:
         raise InvalidParameterError(
-            f'A goal must have the form "right>=0.9", of right, overlap or explained, but it is {goal[:40]!r}. '
-            "Write the measure, >= and a number between 0 and 1."
+            f'A goal must have a form such as "right>=0.9", but it is {goal[:40]!r}. '
+            "Write right, overlap or explained, then >= and a number between 0 and 1."
         )
     return MEASURES[match[1]], float(match[2]) / (100.0 if match[3] else 1.0)
 

@@ -158,7 +158,7 @@ def scenario_lines(supposed: dict[str, Any]) -> list[str]:
     none = f"; the other {count(others)} of {count(len(supposed['candidates']))} columns none" if others else ""
     return [
         *lines,
-        f"  effects on {visible(supposed['target'])}  {sentence or 'none'}{none}",
+        f"  effects on {visible(supposed['target'])}: {sentence or 'none'}{none}",
         f"  normal noise of standard deviation {short(supposed['noise_sd'])}: the columns explain "
         f"{supposed['r_squared']:.2f} of its variance",
     ]

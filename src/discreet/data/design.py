@@ -144,7 +144,8 @@ class Design:
         if target in names:
             raise InvalidParameterError(f"The target cannot be a candidate, but {target!r} is both. Drop one.")
         if len(set(names)) < len(names):
-            raise InvalidParameterError("Candidates must not repeat. Name each column once.")
+            twice = next(name for place, name in enumerate(names) if name in names[:place])
+            raise InvalidParameterError(f"Candidates must not repeat, but {twice[:60]!r} does. Name each column once.")
         middle, half = half_width(response)
         y_center = middle if center is None else float(center)
         lower, upper = middle - half, middle + half

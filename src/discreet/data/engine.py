@@ -122,8 +122,8 @@ class Table(Storage):
         stated = None if self.metadata.n_rows is None else self.row_count()
         if stated is not None and stated != self.metadata.n_rows:
             raise DataMismatchError(
-                f"The table must have the n_rows={self.metadata.n_rows} that its metadata declares public, but it "
-                "has another number of rows. Correct n_rows, or declare neighboring: add_or_remove_one."
+                f"The metadata declare n_rows={self.metadata.n_rows}, but the table has another number of rows. "
+                "Correct n_rows, or declare neighboring: add_or_remove_one."
             )
 
     def _check_count(self, columns: Sequence[str]) -> None:

@@ -47,10 +47,13 @@ def require(header: Sequence[tuple[str, str]], columns: Sequence[str]) -> None:
     names = Counter(name for name, _ in header)
     for name in columns:
         if names[name] != 1:
-            problem = "is there more than once" if name in names else f"is not in it{nearly(name, list(names))}"
+            found = (
+                "the table has it more than once"
+                if name in names
+                else f"is not in the table{nearly(name, list(names))}"
+            )
             raise DataMismatchError(
-                f"The table must have each declared column once, but column {shown(name)} {problem}. "
-                "Correct the metadata or the table."
+                f"Column {shown(name)} is declared, but {found}. Correct the metadata or the table."
             )
         if not is_number_or_text(kinds[name]):
             raise DataMismatchError(

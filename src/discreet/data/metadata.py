@@ -345,7 +345,7 @@ class Metadata(MetadataFields):
             known = list(self.columns)
             raise MetadataError(
                 f"Column {name[:80]!r} is not declared in the metadata. "
-                f"{did_you_mean(name, known)}Declared are: {', '.join(known[:30])}{self._further()}."
+                f"{did_you_mean(name, known)}Declared columns: {', '.join(known[:30])}{self._further()}."
             )
         if not column.is_declared:
             subject = "The features" if column is self.features else f"Column {name[:80]!r}"

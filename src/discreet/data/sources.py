@@ -134,9 +134,8 @@ def table_at(source: Any, metadata: Metadata, table: str | None = None) -> Table
         return PostgresTable(str(source), metadata, table)
     if _may_hold_password(str(source)):
         raise InvalidParameterError(
-            "Data must be a local file or folder, a frame, or an address that begins with one of "
-            f"{', '.join(_SCHEMES)}, but it is another address. "
-            "Copy the table to a file."
+            "The address of the data is not supported. Copy the table to a file, or give an address that begins with "
+            f"one of {', '.join(_SCHEMES)}."
         )
     path = Path(os.path.expanduser(source))
     if not _exists(path):

@@ -159,8 +159,8 @@ def _of_type(column: NumericColumn | CategoryColumn, storage: str | None) -> str
 def _absent(name: str, times: Mapping[str, int], header_names: Sequence[str]) -> str | None:
     if times.get(name) == 1:
         return None
-    problem = "is there more than once" if name in times else f"is not in it{nearly(name, header_names)}"
-    return f"must be in the table once, but {problem}. Correct the metadata or the table."
+    found = "the table has it more than once" if name in times else f"is not in the table{nearly(name, header_names)}"
+    return f"is declared, but {found}. Correct the metadata or the table."
 
 
 def _of_features(

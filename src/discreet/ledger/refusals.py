@@ -152,7 +152,7 @@ def _too_much_of(sums: Account | Allotment, cost: Amounts) -> str:
         word = "delta of failure" if name == "failure" else name
         if not fits:
             parts.append(
-                f"{word}={as_text(charge[name])} is asked, and {as_text(cap - spent)} of {as_text(cap)} is left"
+                f"{word}={as_text(charge[name])} is requested, and {as_text(cap - spent)} of {as_text(cap)} is left"
             )
     return " and ".join(parts)
 

@@ -69,9 +69,9 @@ class PublicMoments(BaseModel):
 PublicMomentsOption = Annotated[
     PublicMoments | None,
     Field(
-        description="Means and covariances of the columns that are known from elsewhere. From public records, or by "
-        "design. They cost nothing, so that all of epsilon is spent on the target. What is selected is right where the "
-        "private rows have about the same ones: that is supposed, and the release says so. Default none: they are "
-        "bought."
+        description="Means and covariances of the columns that are known from elsewhere. They come from public records "
+        "or from the design. They cost nothing, so all of epsilon is spent on the target. The selection is right only "
+        "if the private rows have about the same means and covariances; this is assumed, and the release says so. By "
+        "default there are none, and a part of epsilon is spent on them."
     ),
 ]

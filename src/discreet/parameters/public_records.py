@@ -30,26 +30,27 @@ class MEstimationParameters(Parameters):
         Any,
         Field(
             title="contrast",
-            description="What is estimated. linear, huber, logistic or poisson on the columns; mean, median or "
-            "quantile of the target; in Python also an object of your own, see `HybridEstimator`. auto is logistic for "
-            "a target of two values, else linear.",
+            description="What is estimated. linear, huber, logistic and poisson are regressions on the columns; mean, "
+            "median and quantile describe the target. In Python it can also be an object of your own, see "
+            "`HybridEstimator`. auto is logistic for a target with two values, and linear for any other.",
         ),
     ] = "auto"
     quantile: Annotated[
-        float, SHARE, Field(description="Share of the rows below the quantile. Of the contrast quantile.")
+        float, SHARE, Field(description="Share of the rows below the quantile. It is used by the contrast quantile.")
     ] = 0.5
     huber_delta: Annotated[
         Annotated[float, SIZE] | None,
         Field(
-            description="Residual from which on a row counts less, in the target's unit. Of the contrast huber. "
-            "Default a tenth of the target's range."
+            description="Size of a residual above which a row counts less, in the target's unit. It is used by the "
+            "contrast huber. The default is a tenth of the target's range."
         ),
     ] = None
     ridge: Annotated[
         Ridge,
         Field(
-            description="Price of large coefficients, which steadies the answer. Half the penalty of a squared "
-            "coefficient per standard deviation of its column, beside the mean contrast."
+            description="Strength of the ridge penalty on large coefficients. It makes the answer more stable. It is "
+            "half the penalty of a squared coefficient per standard deviation of its column, added to the mean "
+            "contrast."
         ),
     ] = 0.0
     fit_intercept: Intercept = True
@@ -61,8 +62,9 @@ class HistogramParameters(MEstimationParameters):
     bins: Annotated[
         Annotated[int, Field(ge=1)] | None,
         Field(
-            description="Cells of the grid along each column. An integer column gets at most a cell a value, a "
-            "category a cell a level. Default about 50 / epsilon rows a cell, with at least two cells a column."
+            description="Number of cells of the grid along each column. An integer column has at most one cell for "
+            "each value, and a category one for each level. The default aims at about 50 / epsilon rows in a cell, "
+            "with at least two cells along each column."
         ),
     ] = None
     n0: NumberOfRows = None
@@ -75,17 +77,17 @@ class HybridParameters(MEstimationParameters):
         Literal["auto", "counts", "margins"],
         Field(
             title="buys",
-            description="What is bought from the private rows: counts beside public points, or margins. Margins are "
-            "sums of the target times each column, to which all public records are re-weighted; auto takes them for "
-            "regressions on many columns.",
+            description="What is asked of the private rows. counts: how many rows lie next to each public point. "
+            "margins: sums of the target times each column; the public records are then weighted to match them. auto "
+            "takes margins for regressions on many columns.",
         ),
     ] = "auto"
     n_points: Annotated[
         Annotated[int, Field(ge=2)] | Literal["auto", "all"],
         Field(
             title="points",
-            description="Public points that private rows are counted beside, or that get weights. Chosen from the "
-            "public records alone; auto takes one for about 30 / epsilon private rows.",
+            description="Number of public points that get weights. They are chosen from the public records alone. all "
+            "takes every record; auto takes one point for about 30 / epsilon private rows.",
         ),
     ] = "auto"
     n0: NumberOfRows = None
@@ -94,7 +96,8 @@ class HybridParameters(MEstimationParameters):
         Field(
             ge=0,
             le=100,
-            description="Private tables simulated from the public records, to tell what errors to expect. Up to 100.",
+            description="Number of private tables simulated from the public records, to tell what errors to expect. "
+            "It is at most 100.",
         ),
     ] = 0
 
@@ -106,15 +109,15 @@ class PublicSubsetParameters(HybridParameters):
         Several[Annotated[int, Field(ge=1)]] | None,
         Field(
             title="sizes",
-            description="Numbers of public points to choose between. Of those counted beside; margins have none. "
-            "Default all of them, half, a quarter and an eighth.",
+            description="Numbers of public points to choose between. They apply to counts; margins use all records. "
+            "The default is all of them, half, a quarter and an eighth.",
         ),
     ] = None
     order: Annotated[
         Literal["farthest", "weight"],
         Field(
-            description="Which public points are kept first. Those that lie far apart, or those of the largest noisy "
-            "counts; the others' counts go to the nearest kept one."
+            description="Which public points are kept first. farthest keeps those that lie far apart; weight keeps "
+            "those with the largest noisy counts. The counts of the others go to the nearest point that is kept."
         ),
     ] = "farthest"
     ridges: Annotated[Several[Ridge], Field(min_length=1, description="Strengths of ridge to choose between.")] = (
@@ -124,22 +127,27 @@ class PublicSubsetParameters(HybridParameters):
     loss: Annotated[
         Literal["squared", "log"],
         Field(
-            description="How a wrong prediction counts in the choice. Its squared error, of a quantile the pinball "
-            "loss; or for a target of two values the negative logarithm of the chance, cut."
+            description="How a wrong prediction counts in the choice. squared is the squared error, or the pinball "
+            "loss for a quantile. log is the negative logarithm of the predicted chance, for a target with two "
+            "values."
         ),
     ] = "squared"
     log_clip: Annotated[
         float,
         Between(1e-9, 0.499),
-        Field(description="Where the loss log is cut. Chances are cut at this and at one less this."),
+        Field(
+            description="Smallest chance that the loss log allows. Predicted chances are clipped to this and to 1 "
+            "minus this."
+        ),
     ] = 0.01
     mechanism: Mechanism = "permute_and_flip"
     shares: Annotated[
         Shares,
         SharesOf(("validation", "histogram")),
         Field(
-            description=f"{DIVIDED} Share of epsilon of validation, the choice, by "
-            "default 0.15; and of histogram, one more estimate to choose, which needs few columns, by default none."
+            description=f"{DIVIDED} validation is the share of epsilon of the choice, "
+            "by default 0.15. histogram is the share of one more estimate to choose from, which needs few columns; by "
+            "default there is none."
         ),
     ] = None
     as_published: AsPublished = False

@@ -30,24 +30,24 @@ Offset = Annotated[
     str | None,
     Field(
         title="offset",
-        description="Column that is added to the linear predictor with coefficient 1. Numeric with public bounds; "
-        "it is no candidate. Default none.",
+        description="Column that is added to the linear predictor with coefficient 1. It must be numeric with public "
+        "bounds, and it cannot be a candidate. By default there is none.",
     ),
 ]
 Exposure = Annotated[
     str | None,
     Field(
         title="exposure",
-        description="Column whose logarithm is the offset: the time or the people that a count is of. Numeric with a "
-        "lower bound above 0; it is no candidate. Default none.",
+        description="Column whose logarithm is the offset, such as the time or the number of people that a count is "
+        "of. It must be numeric with a lower bound above 0, and it cannot be a candidate. By default there is none.",
     ),
 ]
 Weights = Annotated[
     str | None,
     Field(
         title="weights",
-        description="Column of weights of the rows. Numeric with a lower bound of at least 0; it is no candidate. A "
-        "missing cell has weight 0. Default all rows alike.",
+        description="Column with the weights of the rows. It must be numeric with a lower bound of at least 0, and it "
+        "cannot be a candidate. A missing cell has weight 0. By default all rows have the same weight.",
     ),
 ]
 
@@ -85,14 +85,16 @@ class GeneralizedParameters(Parameters):
     delta: Annotated[
         Delta,
         Field(
-            description="Added chance of a result outside the promise. 0 is pure privacy, by objective perturbation: "
-            "more noise, except for much data or a large epsilon."
+            description="Added chance of a result outside the promise. 0 is pure privacy by objective perturbation, "
+            "which adds more noise unless the table is large or epsilon is."
         ),
     ] = 1e-6
     confidence: Confidence = 0.95
     coef_bound: CoefBound = GENERALIZED_COEF_BOUND
     robust: Robust = True
-    fit_intercept: Annotated[bool, Field(description="Whether models have an intercept. They always do.")] = True
+    fit_intercept: Annotated[
+        bool, Field(description="Whether models have an intercept. Here they always have one.")
+    ] = True
     n0: NumberOfRows = None
     offset: Offset = None
     weights: Weights = None
@@ -102,8 +104,8 @@ PrivateCountBound = Annotated[
     bool,
     Field(
         title="private_count_bound",
-        description="Whether a small part of epsilon finds where counts are clipped: noise grows with the largest "
-        "count. The mean is that of clipped Poisson counts, and the release tells the bound.",
+        description="Whether a small part of epsilon is spent to find where to clip counts. Noise grows with the "
+        "largest count. The fitted mean is that of clipped Poisson counts, and the release holds the bound.",
     ),
 ]
 

@@ -76,30 +76,30 @@ class ScreeningParameters(Parameters):
         Field(
             ge=1,
             title="selected",
-            description="Number of columns that are selected. Less than the number of candidates.",
+            description="Number of columns that are selected. It must be less than the number of candidates.",
         ),
     ] = 5
     delta: PeelingDelta = 0.0
     mechanism: Annotated[
         Literal["auto", "canonical_lipschitz", "one_shot", "peeling"],
-        Field(description="How the noisy choice is made. auto decides from public facts."),
+        Field(description="How the noisy choice is made. `auto` decides from public facts."),
     ] = "auto"
     gamma: Annotated[
         Annotated[float, Between(1e-6, 1.0, or_zero=True)] | None,
         Field(
-            description="Weight of a set's worst column against the best one left out. Of the canonical Lipschitz "
-            "mechanism. Default the rule's."
+            description="Weight of a set's worst column against the best one left out. It applies to the canonical "
+            "Lipschitz mechanism alone. By default the rule that chooses the mechanism sets it."
         ),
     ] = None
     noise: Annotated[
         TopKNoise | None,
-        Field(description="Law of the noise. Default exponential, but for peeling with a delta."),
+        Field(description="Law of the noise. It is exponential by default, except for peeling with a delta."),
     ] = None
     expected_score: Annotated[
         Annotated[float, Between(1e-9, 1e18)] | None,
         Field(
-            description="Public guess of the last selected column's score; it only decides the mechanism. In rows or "
-            "votes; default a fiftieth of the most that there can be."
+            description="Public guess of the last selected column's score. It only decides the mechanism. It is "
+            "counted in rows or votes; the default is a fiftieth of the largest possible score."
         ),
     ] = None
     n0: NumberOfRows = None
@@ -112,8 +112,8 @@ class IndependenceParameters(ScreeningParameters):
         Annotated[int, Field(ge=1)] | Literal["auto"],
         Field(
             title="selected",
-            description="Number of columns that are selected, less than that of the candidates. auto chooses "
-            "it as well, at no further cost: all columns whose score lies above a public threshold.",
+            description="Number of columns that are selected. It must be less than the number of candidates. `auto` "
+            "chooses it as well, at no further cost: all columns whose score lies above a public threshold.",
         ),
     ] = 5  # type: ignore[assignment]
     max_false: MaxFalse = None
@@ -123,10 +123,10 @@ class IndependenceParameters(ScreeningParameters):
     saturation: Annotated[
         Annotated[float, Between(1e-6, 1.0)] | None,
         Field(
-            description="Part of each half range at which a cell or the target counts as at its end. From the middle "
-            "of the bounds, or the target's center. Smaller suits wide bounds; 1e-6 leaves signs. Default, where the "
-            "target's center is sought, 0.1 to 0.02 of the target, the fewer rows there are; for "
-            "n_features_to_select=auto 1 to 0.3 of the columns. Else 1."
+            description="Share of each half range beyond which values are cut. The half range begins at the middle "
+            "of the bounds, or at the target's center. A smaller share suits wide bounds; 1e-6 leaves signs only. "
+            "Where the target's center is private, the default is between 0.02 and 0.1 for the target: the fewer the "
+            "rows, the smaller. With n_features_to_select=auto it is between 0.3 and 1 for columns. Else it is 1."
         ),
     ] = None
     median_split: Annotated[
@@ -134,26 +134,26 @@ class IndependenceParameters(ScreeningParameters):
         Field(
             description="Whether each column is split at its own median. It then needs no bounds: rows of its upper "
             "half count against those of its lower half, and one row changes a score by twice as much. Skewed columns "
-            "and wide bounds cost nothing. Not for tables of a value a row."
+            "and wide bounds cost nothing. It cannot be used with tables of a value a row."
         ),
     ] = False
     y_center: Annotated[
         PublicCenter | Literal["private", "middle"],
         Field(
             title="y center",
-            description="Middle of the target: its zero. private estimates its mean from a share of epsilon, so that "
-            "columns with a large mean of their own do not stand out for that alone; middle is that of its bounds or "
-            "codes; a number is public, in its unit.",
+            description="Value of the target that counts as zero. `private` estimates its mean from a share of "
+            "epsilon, so that columns with a large mean of their own do not stand out for that alone. `middle` takes "
+            "the middle of its bounds or codes. A number is public, in the target's unit.",
         ),
     ] = "private"
     y_bound: Annotated[
         PublicBound | Literal["private", "furthest"] | None,
         Field(
             title="y bound (r)",
-            description=f"{CLIP} private: the median of the distances from its center, estimated from a share of "
-            "epsilon; furthest is half the width of its bounds; a number is public. Default private where a fixed "
-            "number of columns is selected around a private center and the rows are known to suffice, else furthest; a "
-            "target of two values is never clipped.",
+            description=f"{CLIP} `private` estimates the median of the distances from the center from a share of "
+            "epsilon. `furthest` takes half the width of the bounds. A number is public. The default is `private` "
+            "where a fixed number of columns is selected around a private center and the rows are known to suffice, "
+            "and `furthest` elsewhere. A target with two values is never clipped.",
         ),
     ] = None
     level: Level = None
@@ -193,7 +193,7 @@ class DecorrelatedParameters(Parameters):
     delta: NoDelta = 0.0
     max_false: Annotated[
         Annotated[float, Between(1e-6, 0.5)],
-        Field(description="Chance of a false column where no column goes with the target. It sets the threshold."),
+        Field(description="Chance of selecting any column if none is related to the target. It sets the threshold."),
     ] = 0.05
     max_size: MostChosen = None
     forced: Forced = ()
@@ -201,9 +201,9 @@ class DecorrelatedParameters(Parameters):
     saturation: Annotated[
         Annotated[float, Between(1e-6, 1.0)] | None,
         Field(
-            description="Part of each half range at which a cell counts as at its end. From the middle of the bounds. "
-            "Smaller suits wide bounds, larger effects that are lines from end to end. Default 0.6 to 1, the larger "
-            "the more rows there are."
+            description="Share of each half range beyond which values are cut. The half range begins at the middle "
+            "of the bounds. A smaller share suits wide bounds, a larger one suits effects that are linear over the "
+            "whole range. The default lies between 0.6 and 1: the more rows, the larger."
         ),
     ] = None
     n0: NumberOfRows = None
@@ -211,18 +211,19 @@ class DecorrelatedParameters(Parameters):
         PublicCenter | Literal["private", "middle"],
         Field(
             title="y center",
-            description="Middle of the target: its zero. private estimates its median from a share of epsilon; middle "
-            "is that of its bounds; a number is public, in its unit. It may be off by far: it is corrected for.",
+            description="Value of the target that counts as zero. `private` estimates its median from a share of "
+            "epsilon. `middle` takes the middle of its bounds. A number is public, in the target's unit. It may be far "
+            "off: this is corrected for.",
         ),
     ] = "private"
     x_center: Annotated[
         Mapping[str, PublicCenter] | Literal["private", "middle"],
         Field(
             title="x center",
-            description="Middle of the numeric columns: their zeros. private estimates their means from a share of "
-            "epsilon, so that columns far from the middle of their bounds are cut around where they lie; middle is "
-            "that of their bounds; numbers are public, by column in its unit, and the middle for those that are not "
-            "named. Not with public_moments.",
+            description="Values of the numeric columns that count as zero. `private` estimates their means from a "
+            "share of epsilon, so that columns far from the middle of their bounds are cut around where they lie. "
+            "`middle` takes the middle of their bounds. Numbers are public, by column in its unit; a column that is "
+            "not named gets the middle of its bounds. It cannot be used with public_moments.",
         ),
     ] = "private"
     shares: Annotated[
@@ -255,14 +256,14 @@ class VotesParameters(ScreeningParameters):
         Field(
             ge=1,
             le=MAX_BLOCKS,
-            description="Number of blocks that vote. Each row goes to one at random. Default the root of the number of "
-            "rows.",
+            description="Number of blocks that vote. Each row goes to one at random. The default is the square root "
+            "of the number of rows.",
         ),
     ] = None
     alpha: Annotated[
         float,
         Between(1e-9, 1e9),
-        Field(description="Price of a coefficient in each block's lasso. On standardized columns."),
+        Field(description="Penalty of the lasso in each block. It applies to standardized columns."),
     ] = 0.1
     level: Level = None
     codes: Codes = None

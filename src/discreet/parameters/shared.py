@@ -45,28 +45,32 @@ EPSILON = Between(float(MIN_EPSILON), MAX_EPSILON)
 Epsilon = Annotated[
     float,
     EPSILON,
-    Field(description="What this release spends, of all parts together. In nats; common are 0.1 to 3."),
+    Field(
+        description="Privacy budget of this release, all parts together. It is measured in nats; 0.1 to 3 are common."
+    ),
 ]
 _Delta = Annotated[float, Between(1e-300, 1 - 1e-9, or_zero=True)]
 _CHANCE = "Added chance of a result outside the promise."
 Delta = Annotated[_Delta, Field(description=_CHANCE)]
-NoDelta = Annotated[_Delta, Field(description=f"{_CHANCE} Accepted for the sake of other methods: none is spent.")]
+NoDelta = Annotated[
+    _Delta, Field(description=f"{_CHANCE} It is accepted because other methods take it; none is spent.")
+]
 BoundDelta = Annotated[
     _Delta,
     Field(
-        description=f"{_CHANCE} The bound that the noise rests on may fail with it. 0 takes the smaller of n^-1.5 and "
-        "1e-6; with `variance_floor` there is none."
+        description=f"{_CHANCE} The bound that the noise rests on may fail with this chance. 0 takes the smaller "
+        "of n^-1.5 and 1e-6; with `variance_floor` no delta is needed."
     ),
 ]
 PeelingDelta = Annotated[
     _Delta,
-    Field(description=f"{_CHANCE} With a positive one the rule may choose peeling, whose rounds add up as rho."),
+    Field(description=f"{_CHANCE} With a positive delta the rule may choose peeling, whose rounds add up as rho."),
 ]
 GaussianDelta = Annotated[
     _Delta,
     Field(
-        description=f"{_CHANCE} With a positive one, such as 1e-6, the noise is Gaussian and much smaller; 0 is pure "
-        "privacy."
+        description=f"{_CHANCE} With a positive delta, such as 1e-6, the noise is Gaussian and much smaller; 0 is "
+        "pure privacy."
     ),
 ]
 
@@ -85,63 +89,65 @@ Intercept = Annotated[
 ]
 PublicBound = Annotated[float, SIZE]
 PublicCenter = Annotated[float, Between(-1e100, 1e100)]
-CLIP = "r: farthest that a target value may lie from its center. It is clipped there; in the target's unit."
+CLIP = "r: largest distance of a target value from its center, in its unit. Values farther away are clipped."
 YBound = Annotated[
     PublicBound | Literal["private"] | None,
     Field(
         title="y bound (r)",
-        description=f"{CLIP} Public, or private: the quantile `y_quantile`, estimated from a share of epsilon. Default "
-        "the furthest of its bounds.",
+        description=f"{CLIP} `private` estimates the quantile `y_quantile` from a share of epsilon; a number is "
+        "public. The default is the farthest bound.",
     ),
 ]
 YQuantile = Annotated[
     Annotated[float, SHARE] | None,
     Field(
-        description="Share of the target's values that its private bound should hold. Default 0.95; where coefficients "
-        "are told, so many that the clip bends no slope by more than about a tenth of its standard error."
+        description="Share of the target's values that its private bound should hold. The default is 0.95. Where "
+        "coefficients are released, it is so large that clipping changes no slope by more than about a tenth of its "
+        "standard error."
     ),
 ]
 YCenter = Annotated[
     PublicCenter | None,
     Field(
         title="y center",
-        description="Middle of the target: its zero. Public, in its unit. Default the middle of its bounds.",
+        description="Value of the target that counts as zero. It is public, in the target's unit. The default is the "
+        "middle of its bounds.",
     ),
 ]
 _RULE = (
-    "Default private where the rows suffice: where a share of .03 to .2, the larger the fewer they are, finds it; not "
-    "of a whole number of two values."
+    "The default is `private` where there are enough rows to find it with a share of 0.03 to 0.2 of epsilon (the fewer "
+    "rows, the larger the share), except for a whole number with two values."
 )
 SelectionCenter = Annotated[
     PublicCenter | Literal["private", "middle"] | None,
     Field(
         title="y center",
-        description="Middle of the target: its zero. private estimates its median from a share of epsilon, so that a "
-        "target away from the middle of its bounds loses nothing; middle is that of its bounds; a number is public, in "
-        f"its unit. {_RULE}",
+        description="Value of the target that counts as zero. `private` estimates its median from a share of "
+        "epsilon, so that a target away from the middle of its bounds loses nothing. `middle` takes the middle of "
+        f"its bounds. A number is public, in the target's unit. {_RULE}",
     ),
 ]
 SelectionBound = Annotated[
     PublicBound | Literal["private", "furthest"] | None,
     Field(
         title="y bound (r)",
-        description=f"{CLIP} private: the quantile `y_quantile`, estimated from a share of epsilon; furthest is the "
-        "furthest of its bounds, or half their width around a private center; a number is public. Default private "
-        "where the center is, unless R is stated.",
+        description=f"{CLIP} `private` estimates the quantile `y_quantile` from a share of epsilon. `furthest` "
+        "takes the farthest bound, or half the width of the bounds around a private center. A number is public. The "
+        "default is `private` where the center is, unless R is given.",
     ),
 ]
 CountClipped = Annotated[
     bool,
     Field(
         description="Whether rows whose target is clipped are counted, with noise, for a twentieth of epsilon. The "
-        "release tells the count, and intervals reach as much further."
+        "release holds the count, and intervals are wider accordingly."
     ),
 ]
 RowNorm = Annotated[
     Annotated[float, Between(1e-3, 1e6)] | None,
     Field(
-        description="Largest length of a row's scaled columns. A row with a larger l2 norm counts with a weight, and "
-        "the target with it, so that slopes stay what they are. Default none."
+        description="Largest l2 norm of a row's scaled columns. A row with a larger norm is scaled down together with "
+        "its target, so that slopes do not change. By default there is no limit."
     ),
 ]
 CoefBound = Annotated[
@@ -149,9 +155,10 @@ CoefBound = Annotated[
     Between(1e-3, 1e3),
     Field(
         title="coef bound",
-        description="Largest absolute coefficient that is thought possible. Of a column per half range of its bounds: "
-        "in `y_bound` for a linear model, in the linear predictor for others. Noise cannot explain what is beyond it, "
-        "so a smaller one makes intervals shorter; an interval that reaches it has no end there.",
+        description="Largest absolute coefficient that is thought possible. It is counted per half range of a column: "
+        "in units of `y_bound` for a linear model, of the linear predictor for others. A smaller bound makes intervals "
+        "shorter, because noise cannot explain what lies beyond it. An interval that reaches the bound has no end "
+        "there.",
     ),
 ]
 LINEAR_COEF_BOUND, GENERALIZED_COEF_BOUND = 2.0, 50.0
@@ -164,18 +171,18 @@ Robust = Annotated[
         "It takes a small share of epsilon."
     ),
 ]
-Confidence = Annotated[float, Between(1e-6, 1 - 1e-9), Field(description="Level of the intervals.")]
+Confidence = Annotated[float, Between(1e-6, 1 - 1e-9), Field(description="Confidence level of the intervals.")]
 NumberOfRows = Annotated[
     int | None,
-    Field(ge=1, le=MAX_ROWS, description="Public stand-in for the number of rows. A guess, where that is private."),
+    Field(ge=1, le=MAX_ROWS, description="Public number of rows. It is a guess where the real number is private."),
 ]
 MaxFalse = Annotated[
     Annotated[float, Between(1e-6, 0.5)] | None,
     Field(
-        description="Chance of a false column where no column goes with the target, at most. Of "
-        "n_features_to_select=auto with up to 8 columns: whichever others do. It sets the penalty auto, or the "
-        "threshold. Default 0.05 for sis; for a penalty one that falls as rows and epsilon grow: 0.5 and less, for "
-        "moments 0.1 and less."
+        description="Largest chance of selecting any column if none is related to the target. With "
+        "n_features_to_select=auto and up to 8 columns, it is the largest chance of selecting an unrelated column, "
+        "whichever others are related. It sets the penalty `auto`, or the threshold. The default is 0.05 for sis. For "
+        "a penalty it is at most 0.5, for moments at most 0.1, and falls as rows and epsilon grow.",
     ),
 ]
 Shares = Mapping[str, float] | None
@@ -183,8 +190,8 @@ DIVIDED = "How the budget is divided among the steps."
 AsPublished = Annotated[
     bool,
     Field(
-        description="Whether the paper's algorithm runs to the letter, errors included. For study: not private, and no "
-        "ledger takes it."
+        description="Whether the paper's algorithm runs to the letter, errors included. It is for study: it is not "
+        "private, and no ledger accepts it."
     ),
 ]
 Penalty = Annotated[float, Between(1e-12, 1e220, or_zero=True)]

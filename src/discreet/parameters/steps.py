@@ -15,31 +15,34 @@ class StepsParameters(Parameters):
     epsilon: Epsilon = first(default=1.0)
     delta: Delta = 0.0
     screen: Annotated[
-        Step | None, Field(description="Settings of the screening. `method` (sis or two-stage), and its parameters.")
+        Step | None,
+        Field(description="Settings of the screening. They are `method` (sis or two-stage) and its parameters."),
     ] = None
     select: Annotated[
         Step | None,
         Field(
-            description="Settings of the selection. `method` (pcls, pcpl, moments or, without a screening, "
-            "decorrelated), and its parameters: among the screened columns where there are such. May be left out after "
-            "a screening."
+            description="Settings of the selection. They are `method` (pcls, pcpl, moments or, without a screening, "
+            "decorrelated) and its parameters. After a screening it chooses among the screened columns, and may be "
+            "left out."
         ),
     ] = None
     fit: Annotated[
         Step,
         Field(
             default_factory=dict,
-            description="Settings of the regression. `family` (linear, logistic or poisson), and its parameters.",
+            description="Settings of the regression. They are `family` (linear, logistic or poisson) and its "
+            "parameters.",
         ),
     ]
     selective_inference: Annotated[
         Literal["split", "fission", "none"] | None,
         Field(
-            description="How intervals stay valid after the selection. split: half of the units, by secret coins, "
-            "choose the columns, the others give the coefficients, each at all of epsilon. fission: for moments and a "
-            "linear fit, one half of what the noisy moments tell chooses, the other is fitted. none: all rows do both, "
-            "and the level of the intervals is not guaranteed. Default fission where a unit owns one row and nothing "
-            "is screened, else split."
+            description="How intervals stay valid after the selection. split: half of the units, drawn by secret "
+            "coins, choose the columns, and the others give the coefficients; each half gets all of epsilon. "
+            "fission: for moments with a linear fit, one half of the information in the noisy moments chooses, and "
+            "the other half is fitted. none: all rows do both, and the level of the intervals is not guaranteed. The "
+            "default is fission for moments with a linear fit where a unit owns one row and nothing is screened, and "
+            "split elsewhere."
         ),
     ] = None
 

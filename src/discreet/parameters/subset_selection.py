@@ -42,9 +42,9 @@ L1Radius = Annotated[
     _Radius | Literal["private"] | None,
     Field(
         title="R",
-        description="R: limit on the sizes of a model's coefficients, added up. In units of the target per half range "
-        "of a column, the intercept included. Public, or private: estimated from a share of epsilon. Default 2 r, or "
-        "1.5 r where r is private.",
+        description="R: largest l1 norm of a model's coefficients. It is in units of the target per half range of a "
+        "column, and includes the intercept. A number is public; `private` estimates it from a share of epsilon. The "
+        "default is 2 r, or 1.5 r where r is private.",
     ),
 ]
 L1Grid = Annotated[
@@ -52,8 +52,8 @@ L1Grid = Annotated[
     Field(
         min_length=2,
         max_length=1000,
-        description="Values of R to choose from, where it is private. In units of the target. Default 1/2, 1, 2, 4 and "
-        "8 times r.",
+        description="Values of R to choose from, where it is private. They are in units of the target. The default is "
+        "1/2, 1, 2, 4 and 8 times r.",
     ),
 ]
 Models = Annotated[
@@ -61,14 +61,14 @@ Models = Annotated[
     Field(
         min_length=1,
         max_length=MAX_MODELS,
-        description="The candidate models, when they are given one by one. Each is a list of columns. Default all "
-        "subsets.",
+        description="The candidate models, when they are given one by one. Each is a list of columns. The default is "
+        "all subsets.",
     ),
 ]
 Uncorrelated = Annotated[bool, Field(description="Whether the columns declared public are uncorrelated by design.")]
 _SHARES = "The choice has what these private estimates leave:"
 _LIKELIHOOD_SHARES = ("bounds", "y_center", "y_bound", "l1_radius", SQUARES)
-_PENALTY = "Price of every further column in a model, in the unit of the scores. A category counts as one."
+_PENALTY = "Penalty of each further column in a model, in the unit of the scores. A category counts as one column."
 _NamedPenalty = Literal["aic", "auto", "bic"]
 
 
@@ -89,7 +89,7 @@ class SubsetParameters(Parameters):
     y_bound: SelectionBound = None
     y_quantile: Annotated[
         Annotated[float, SHARE] | None,
-        Field(description="Share of the target's values that its private bound should hold. Default 0.5."),
+        Field(description="Share of the target's values that its private bound should hold. The default is 0.5."),
     ] = None
     y_center: SelectionCenter = None
     fit_intercept: Intercept = True
@@ -105,10 +105,11 @@ class LeastSquaresParameters(SubsetParameters):
         Penalty | _NamedPenalty,
         Field(
             title="penalty",
-            description=f"{_PENALTY} In squared units of the target: aic is 2 sigma^2 and bic sigma^2 log n, with a "
-            "residual variance that is estimated from a share of epsilon. auto keeps to `max_false`: for the "
-            "noise alone it is log(d / max_false) times its scale, d the number of free columns. Where the rows are "
-            "public and so many that the error of sampling can matter beside the noise, it estimates sigma^2.",
+            description=f"{_PENALTY} The penalty is in squared units of the target: `aic` is 2 sigma^2 and `bic` "
+            "sigma^2 log n, with a residual variance that is estimated from a share of epsilon. `auto` keeps to "
+            "`max_false`: for the noise alone it is log(d / max_false) times the scale of the noise, where d is the "
+            "number of free columns. Where the number of rows is public and so large that sampling error can matter "
+            "beside the noise, `auto` also estimates sigma^2.",
         ),
     ] = "auto"
     shares: Annotated[
@@ -126,22 +127,23 @@ class LikelihoodParameters(SubsetParameters):
         Penalty | _NamedPenalty,
         Field(
             title="penalty",
-            description=f"{_PENALTY} On the scale of -2 log-likelihood: aic is 2 and bic log n. auto keeps to "
-            "`max_false`, by sampling and by the noise of the choice together, and is at least log n. All are free.",
+            description=f"{_PENALTY} The penalty is on the scale of -2 log-likelihood: `aic` is 2 and `bic` log n. "
+            "`auto` keeps to `max_false`, by sampling and by the noise of the choice together, and is at least log "
+            "n. None of them costs budget.",
         ),
     ] = "auto"
     rss_guess: Annotated[
         Annotated[float, Between(1e-200, 1e220)] | None,
         Field(
-            description="Public guess of the smallest squared error; it only divides the budget. In squared units of "
-            "the target."
+            description="Public guess of the smallest residual sum of squares. It only divides the budget. It is in "
+            "squared units of the target."
         ),
     ] = None
     variance_floor: Annotated[
         Annotated[float, Between(1e-220, 1e220)] | None,
         Field(
-            description="Least residual variance that is considered. s0^2, in squared units of the target: models are "
-            "then compared by n log(RSS / n + s0^2), which needs no bound and no delta."
+            description="Least residual variance that is considered. With it, s0^2 in squared units of the target, "
+            "models are compared by n log(RSS / n + s0^2), which needs no bound and no delta."
         ),
     ] = None
     shares: Annotated[
@@ -162,7 +164,7 @@ class MomentsParameters(SumsParameters):
         Penalty | _NamedPenalty,
         Field(
             title="penalty",
-            description=f"{_PENALTY} In units of chi-squared; auto keeps to `max_false`.",
+            description=f"{_PENALTY} The penalty is in units of chi-squared; `auto` keeps to `max_false`.",
         ),
     ] = "auto"
     max_false: MaxFalse = None
@@ -172,15 +174,15 @@ class MomentsParameters(SumsParameters):
     y_quantile: Annotated[
         Annotated[float, SHARE] | None,
         Field(
-            description="Share of the target's values that its private bound should hold. Default what serves the "
-            "question best."
+            description="Share of the target's values that its private bound should hold. The default is what "
+            "serves the question best."
         ),
     ] = None
     design_moments: Annotated[
         dict[str, dict[Literal["mean", "sd"], float]] | None,
         Field(
-            description="Columns whose distribution is declared public. Mean and sd by column, in their own units; "
-            "what is declared costs nothing."
+            description="Columns whose distribution is declared public. Give mean and sd by column, in the "
+            "column's own unit. What is declared costs no budget."
         ),
     ] = None
     uncorrelated: Uncorrelated = False
@@ -188,8 +190,8 @@ class MomentsParameters(SumsParameters):
     selective_inference: Annotated[
         Literal["fission", "none"] | None,
         Field(
-            description="Whether one part of the moments selects, so that intervals from the other hold. fission: so "
-            "it is. none: all of them select. Default none, but coefficients asked later of what the release selected "
-            "use fission: their columns are selected anew."
+            description="Whether one part of the moments selects, so that intervals from the other hold. With "
+            "`fission` it does; with `none` all moments select. The default is `none`, but coefficients asked later "
+            "of what the release selected use `fission`: their columns are selected anew."
         ),
     ] = None

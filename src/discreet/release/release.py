@@ -180,7 +180,7 @@ class Release(ReleaseViews, Record):
             first = error.errors()[0]
             place = ".".join(str(part) for part in first["loc"]) or "the file"
             raise VerificationError(
-                f"A release must follow the schema {SCHEMA}, but it does not. At {place}: {first['msg'].lower()}. "
+                f"The file is not a release of schema {SCHEMA}. At {place}: {first['msg'].lower()}. "
                 "Give a file that `discreet select --out` wrote."
             ) from None
 

@@ -38,12 +38,11 @@ def _of_fit(fit: FitRecord, facts: Facts) -> str:
     level = f"{100.0 * fit.confidence:g}% intervals"
     words = [f"{word} with {_terms(terms, facts)}" for word, terms in (("higher", above), ("lower", below)) if terms]
     if not words:
-        return f"The sign of no coefficient is known ({level})."
-    unknown = f" The sign of {count(others)} other{'s' if others > 1 else ''} is not known." if others else ""
-    subject = facts.short_target
-    if request_facts.has_descriptions(facts.release, [facts.target]):
-        subject = subject[0].upper() + subject[1:]
-    return f"{subject} is {' and '.join(words)} ({level}).{unknown}"
+        return f"All {level} include zero." if others > 1 else f"The {level.removesuffix('s')} includes zero."
+    unknown = f" {'Intervals' if others > 1 else 'The interval'} of {count(others)} other{'s' if others > 1 else ''}"
+    unknown = f"{unknown} include{'' if others > 1 else 's'} zero." if others else ""
+    what = "probability" if fit.family == "logistic" else "mean"
+    return f"The {what} of {facts.short_target} is {' and '.join(words)} ({level}).{unknown}"
 
 
 def _estimates(facts: Facts) -> str:

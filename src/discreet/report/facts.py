@@ -128,6 +128,15 @@ class Facts:
     contact: str | None
     release: Release
 
+    @property
+    def proofs(self) -> list[tuple[str, list[str]]]:
+        """Proofs by their status and readers."""
+        read: dict[str, list[str]] = {}
+        for one in self.release.claims:
+            readers = " and ".join(one.read_by) or "nobody other than its author"
+            read.setdefault(f"{one.status}, read by {readers}", []).append(one.claim)
+        return list(read.items())
+
 
 def check_choice(name: str, value: str, allowed: tuple[str, ...]) -> None:
     """Refuse a name that is not allowed."""
@@ -257,7 +266,7 @@ def _setting(value: Any, release: Release) -> str:
 
 def _meaning(name: str, release: Release) -> str:
     if name.endswith("confidence") and release.fit is not None and not release.fit.has_intervals:
-        return "level of the intervals, if there were any"
+        return "confidence level of the intervals, if there were any"
     last = name.rpartition(": ")[2]
     return MEANINGS.get(name) or meanings().get(last) or MEANINGS.get(last, "")
 

@@ -88,6 +88,9 @@ def _facts(release: Release) -> list[Fact]:
     ]
     if record is not None:
         facts_shown += [("Neighbors", record.neighboring.value)]
+    if release.moments is not None and release.moments.weights is None:
+        about = "about " if release.moments.n_rows_variance > 0.0 else ""
+        facts_shown += [("Observations", f"{about}{count(round(release.moments.n_rows))}")]
     if ledger is not None:
         facts_shown += [("Spent so far", f"{at_most(ledger.epsilon_spent)} of {at_least(ledger.epsilon_cap)}")]
     if fit is not None and fit.residual_sd is not None:

@@ -71,7 +71,7 @@ def odds(epsilon: float) -> str:
     drawing.line([(0, 0), (1, 1)], MUTED, 1.5, DASHED)
     drawing.line([(belief, worst_posterior(epsilon, belief)) for belief in beliefs], ACCENT)
     drawing.dot(0.5, after, ACCENT)
-    anchor, dx, dy = ("start", 10, 18) if after > 0.85 else ("end", -10, -4)
+    anchor, dx, dy = ("start", 10, 18) if after > 0.93 else ("end", -10, -4)
     drawing.text(0.5, after, f"50% to {percent_at_most(after)}", ACCENT, dx, dy, anchor)
     drawing.text(0.72, 0.72, "no change", MUTED, 10, 16)
     description = f"50 percent to {percent_at_most(after)}, 10 percent to {tenth}"

@@ -145,9 +145,9 @@ class _Report:
         if facts.promise and facts.release.claims:
             yield Paragraph(say.proofs())
             if self.full:
-                claims = ((claim.claim, say.reader(claim)) for claim in facts.release.claims)
-                head = Column("Proof", "code"), Column("Status and readers")
-                yield table("The proofs that the promise rests on", head, claims)
+                head = Column("Status and readers"), Column("Proofs")
+                proofs = ((readers, ", ".join(names)) for readers, names in facts.proofs)
+                yield table("The proofs that the promise rests on", head, proofs)
         if facts.choice:
             swaps = paragraphs(say.swaps() if facts.choice.gap else "")
             yield Picture("swap", say.swaps_title(), say.swaps_note(), instead=tuple(swaps))

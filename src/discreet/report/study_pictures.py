@@ -29,10 +29,14 @@ MOST_WIDE = 3
 
 _SHADES = ((0xB3, 0x59, 0x00), (0xF4, 0xF7, 0xF8), (0x0B, 0x5C, 0x7A))
 _ROW = 26
-_NAME = 40
-"""Letters of a selection with its tuning, before its middle is left out."""
+_NAME = 60
+"""Letters of a selection with its tuning above its row, before its middle is left out."""
 _FULL, _LEAST = 700, 150
 """Pixels: a picture's width, and the least of a panel."""
+_SMALL, _HIGH = {"dots": 460, "lines": 360}, 42
+"""Pixels: the width of a panel that stands alone, and the height of a row with its label above: a phone shows all."""
+_BANDS = 0.3
+"""Opacity of all bands together where they coincide."""
 
 
 def draw(picture: Picture, rows: Sequence[Row], columns: Sequence[str]) -> str:
@@ -57,7 +61,8 @@ def draw(picture: Picture, rows: Sequence[Row], columns: Sequence[str]) -> str:
             cell.title(_title(picture, across, down, len(acrosses) > MOST_WIDE))
     keys = _keys(picture, names)
     below = picture.y_title if picture.kind == "dots" else picture.x_title
-    in_row = len(keys) if picture.kind == "heat" else min(LEGEND_ROW, int(_FULL // legend_step(keys)) or 1)
+    room = _SMALL[picture.kind] if _is_alone(picture) else _FULL
+    in_row = len(keys) if picture.kind == "heat" else min(LEGEND_ROW, int(room // legend_step(keys)) or 1)
     return element(grid, _spoken(picture, shown, names), keys, max(in_row, 1), below)
 
 
@@ -100,10 +105,16 @@ def _named(setting: str, value: Any) -> str:
 
 def _shapes(picture: Picture, rows: Sequence[Row], n_across: int, n_down: int) -> tuple[int, int]:
     """Pixels of each panel."""
-    width = max(_FULL // n_across - 24, _LEAST)
+    width = _SMALL[picture.kind] if _is_alone(picture) else max(_FULL // n_across - 24, _LEAST)
     if picture.kind == "lines":
         return width, 240 if n_across * n_down == 1 else 150
-    return width, max(_ROW * len(_values(rows, picture.y if picture.kind == "heat" else picture.x)), 60)
+    height = _HIGH if _is_alone(picture) else _ROW
+    return width, max(height * len(_values(rows, picture.y if picture.kind == "heat" else picture.x)), 60)
+
+
+def _is_alone(picture: Picture) -> bool:
+    """Whether there is no panel beside; labels of dots then stand above their rows."""
+    return picture.kind != "heat" and picture.across is None
 
 
 def _panel(
@@ -142,13 +153,14 @@ def _lines(
     ticks = [(x, plain(x)) for x in sorted(set(at))] if picture.log else _ticks(min(at), max(at), 4)
     drawing.x_axis(ticks, "", has_labels=last)
     drawing.y_axis(round_ticks(low, high, 5), picture.y_title if first else "", has_labels=first)
+    opacity = min(0.12, round(_BANDS / max(len(names), 1), 3))
     for name, (color, dash) in zip(names, STYLES, strict=False):
         of_way = [row for row in rows if row.column == name]
         levels = [_ends(picture, row)[1] for row in of_way if row.settings.get(picture.x) is None]
         curve = sorted(
             (float(x), *_ends(picture, row)) for row in of_way if (x := row.settings.get(picture.x)) is not None
         )
-        drawing.band([(x, below, above) for x, below, _, above in curve], color, 0.12)
+        drawing.band([(x, below, above) for x, below, _, above in curve], color, opacity)
         drawing.line([(x, value) for x, _, value, _ in curve], color, 2.2, dash)
         for level in levels:
             drawing.line([(min(at), level), (max(at), level)], color, 2.2, dash)
@@ -165,11 +177,16 @@ def _dots(picture: Picture, rows: list[Row], names: list[str], size: tuple[int, 
     """A row of the panel for each level, and in it one below the other the ways, each with its error."""
     levels = list(dict.fromkeys(x for row in rows if (x := row.settings.get(picture.x)) is not None))
     low, high = picture.low or 0.0, picture.high or 0.0
-    drawing = rows_panel(size[0], _ROW, max(len(levels), 1), (low, high))
+    is_alone = _is_alone(picture)
+    drawing = rows_panel(size[0], _HIGH if is_alone else _ROW, max(len(levels), 1), (low, high))
     drawing.x_axis(round_ticks(low, high, 5), "", has_labels=last)
-    drawing.y_axis([(at, _level(level, _NAME)) for at, level in enumerate(levels)], "", has_labels=first)
+    middle, reach = (0.2, 0.46) if is_alone else (0.0, 0.8)
+    labels = [(at + middle, "" if is_alone else _level(level)) for at, level in enumerate(levels)]
+    drawing.y_axis(labels, "", has_labels=first)
+    for row_, level in enumerate(levels if is_alone else ()):
+        drawing.text(low, row_, _level(level, _NAME), INK, 8, -0.24 * _HIGH)
     for place, (name, (color, _), shape) in enumerate(zip(names, STYLES, SHAPES, strict=False)):
-        shift = 0.8 * ((place + 0.5) / len(names) - 0.5)
+        shift = middle + reach * ((place + 0.5) / len(names) - 0.5)
         for row in rows:
             if row.column == name and row.settings.get(picture.x) is not None:
                 at = levels.index(row.settings[picture.x]) + shift

@@ -159,6 +159,7 @@ STEPS = {
 MEANINGS = {
     "y_saturation": "part of its half range at which the target counts as at its end",
     "method": "how columns are selected",
+    "selective_inference": "how intervals stay valid after the selection",
     "n_candidates": "number of candidate models",
     "residual_variance": "public residual variance",
     "n_rows": "public number of rows",

@@ -154,9 +154,10 @@ def _screenings(guess: dict[str, int], n_candidates: int) -> list[Rival]:
     for k in SCREENED:
         if k < n_candidates:
             parameters = {"n_features_to_select": k, **guess}
+            name = f"sis, {k} column{'' if k == 1 else 's'}"
             compared += [
-                Rival(f"sis, {k} columns", "sis", parameters),
-                Rival(f"sis, {k} columns, saturation {SATURATION:g}", "sis", {**parameters, "saturation": SATURATION}),
+                Rival(name, "sis", parameters),
+                Rival(f"{name}, saturation {SATURATION:g}", "sis", {**parameters, "saturation": SATURATION}),
             ]
     unnumbered: dict[str, Any] = {"n_features_to_select": "auto", **guess}
     return [*compared, Rival("sis, above a threshold", "sis", unnumbered)]  # a lower one would be called noise

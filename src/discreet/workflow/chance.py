@@ -81,7 +81,7 @@ def _of_moments(drawn: Outcome | Release, selected: Sequence[str], inference: st
 
 def false_column_words(chance: float | None) -> str:
     """Return how often a selection names a column where none matters, as a clause; empty where that is not known."""
-    return "" if chance is None else f"of tables where no column matters {frequency(chance)} would give one, too"
+    return "" if chance is None else f"if no column mattered, {frequency(chance)} tables would still give one"
 
 
 def epsilon_needed(dry_run: DryRun) -> float | None:

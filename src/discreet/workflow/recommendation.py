@@ -88,7 +88,7 @@ def recommended_sentences(expectation: Expectation) -> list[str]:
     if chosen is None:
         return []
     figures = chosen.figures
-    errors = f" (two standard errors: {200.0 * figures['error']:.0f})"
+    errors = f" (two standard errors: {200.0 * figures['error']:.0f} in 100)"
     sentences = [
         f"Recommended: {chosen.rival}, at epsilon {chosen.epsilon:g}.",
         chosen.reason,
@@ -105,14 +105,21 @@ def recommended_sentences(expectation: Expectation) -> list[str]:
         own = [row for row in rows if (row["rival"], row["epsilon"]) == (chosen.rival, chosen.epsilon)]
         if own:
             overlaps = ", ".join(f"{row['overlap']:.2f} with {row['kind']}" for row in own)
-            sentences.append(f"Overlap of other kinds: {overlaps}.")
+            sentences.append(f"Overlap on other unfavorable tables: {overlaps}.")
     half = [row for row in expectation.fewer if (row["rival"], row["epsilon"]) == (chosen.rival, chosen.epsilon)]
     return [*sentences, *(f"With half the people: {_chances(row)}." for row in half)]
 
 
 def _chances(row: dict[str, Any], error: str = "") -> str:
-    chance = f"exactly the right columns in {100.0 * row['right']:.0f} of 100 such tables{error}"
-    return f"{chance}, overlap {row['overlap']:.2f}"
+    return f"exactly the right columns in {_of_tables(row)}{error}, and an average overlap of {row['overlap']:.2f}"
+
+
+def _of_tables(row: dict[str, Any]) -> str:
+    """In how many tables a selection is right, as a count of those simulated where it is all or none."""
+    right, tables = row["right"], f"{row['n_draws']} simulated tables"
+    if right in (0.0, 1.0):
+        return f"{'all' if right else 'none of the'} {tables}"
+    return f"about {min(max(round(100.0 * right), 1), 99)} of 100 tables"
 
 
 def _written(value: Any) -> str:
@@ -184,10 +191,10 @@ def _reason(question: Question, answer: Expectation, names: list[str], row: dict
     on_unkind = {name: answer.on_unkind[name] for name in names[:2] if name in answer.on_unkind}
     if len(on_unkind) == 2:
         return (
-            f"Of {among} selections some do nearly as well as the best at epsilon {row['epsilon']:g}, this one with an "
-            f"overlap with the right columns of {_mean(own):.2f} on {row['n_draws']} simulated tables"
-            f"{' of each scenario' if len(own) > 1 else ''}. Of these it overlaps most on unkind tables, by "
-            f"{on_unkind[names[0]]:.2f}; the next is {names[1]}, by {on_unkind[names[1]]:.2f}."
+            f"Of {among} selections, several do nearly as well as the best at epsilon {row['epsilon']:g}. This one has "
+            f"an average overlap with the right columns of {_mean(own):.2f} on {row['n_draws']} simulated tables"
+            f"{' of each scenario' if len(own) > 1 else ''}. Of these selections it overlaps most on unfavorable "
+            f"tables, {on_unkind[names[0]]:.2f}; the next is {names[1]}, {on_unkind[names[1]]:.2f}."
         )
     next_one = f"; the next is {names[1]}, by {_mean(others[0]):.2f}" if others else ""
     if others and _merit(question, answer, names[0])[0] == _merit(question, answer, names[1])[0]:

@@ -56,16 +56,15 @@ def verify(ledger: Ledger, paths: Iterable[str | Path] = ()) -> Verified:
 
 def _reconciled(release_name: str) -> VerificationError:
     return VerificationError(
-        f"A release must be as the ledger recorded it, but only the charge of {release_name} is in it, made again by "
-        "`discreet budget reconcile`: a restored ledger has no text to compare with. Rely on it only if its file was "
-        "kept where nobody could change it."
+        f"The ledger holds the charge of {release_name}, but not its text to compare with: the charge was made again "
+        "by `discreet budget reconcile`. Rely on the release only if its file was kept where nobody could change it."
     )
 
 
 def _not_recorded(release_name: str) -> VerificationError:
     return VerificationError(
-        f"A release must be as the ledger recorded it, but {release_name} is not in it. "
-        "It was changed, charged elsewhere, or never charged: do not rely on it."
+        f"{release_name}: the ledger has no record of it as it stands. "
+        "It was changed, charged elsewhere, or never charged. Do not rely on it."
     )
 
 

@@ -297,7 +297,7 @@ def test_a_column_is_given_only_when_it_can_be_used() -> None:
     metadata = Metadata.from_value(STUDY | {"columns": columns})
     assert metadata.declared("age") == NumericColumn(**AGE)
     assert [metadata.is_number(name) for name in ("age", "pay", "site", "none")] == [True, True, False, False]
-    for name, words in (("pay", "lower: 0, upper: 30"), ("job", "levels: "), ("none", "Declared are: age, site, pay")):
+    for name, words in (("pay", "lower: 0, upper: 30"), ("job", "levels: "), ("none", "columns: age, site, pay")):
         with pytest.raises(MetadataError, match=words) as caught:
             metadata.declared(name)
         assert repr(name) in str(caught.value)

@@ -50,7 +50,7 @@ def test_the_ceiling_holds(shared, ask):
     assert (refused.value.requested, refused.value.remaining) == (TENTH * 4, TENTH * 3)
     assert str(refused.value) == (
         "The request exceeds what is left of the allotment of project='thesis' of dataset='rand-hie': "
-        "epsilon=0.4 is asked, and 0.3 of 0.5 is left. Ask for less; only the owner of the data may raise the "
+        "epsilon=0.4 is requested, and 0.3 of 0.5 is left. Ask for less; only the owner of the data may raise the "
         f"allotment: `discreet budget allot rand-hie thesis --epsilon 0.6 --ledger {shlex.quote(shared.location)}`."
     )
     assert (shared.head, shared.account("rand-hie").epsilon_spent) == (head, TENTH * 2)
@@ -134,7 +134,7 @@ def test_under_zcdp_a_ceiling_counts_rho(ledger, ask):
     assert 0 < ceiling.rho_cap < ledger.account("toy").rho_cap
     for _ in range(5):
         ask(ledger, **asked)
-    with pytest.raises(BudgetExceededError, match=r"allotment .* delta of failure=0\.00000001 is asked, and 0 of"):
+    with pytest.raises(BudgetExceededError, match=r"allotment .* delta of failure=0\.00000001 is requested, and 0 of"):
         ask(ledger, **asked)
     (spent,) = ledger.allotments("toy")
     assert (spent.rho_spent, spent.failure_spent) == (5 * Fraction(1, 800), Fraction(5, 10**8))

@@ -190,7 +190,7 @@ def test_the_cap_must_hold_what_was_lost(case, ask):
         ask(case.lost, "0.8", question=number)
     with case.open() as ledger:
         with pytest.raises(
-            BudgetError, match=r"epsilon=1\.6 is asked, and 1 of 1 is left\. Nothing .*reconcile"
+            BudgetError, match=r"epsilon=1\.6 is requested, and 1 of 1 is left\. Nothing .*reconcile"
         ) as told:
             ledger.reconcile(case.witness)
         assert "discreet budget grant rand-hie --epsilon 3 --delta 0.000001 --accounting basic" in str(told.value)
@@ -207,7 +207,7 @@ def test_what_the_copy_spent_needs_room_too(case, forgotten, ask):
     with Ledger(forgotten(case.copy)) as blind:
         ask(blind, "0.5", question="meanwhile")
     with case.open() as ledger:
-        with pytest.raises(BudgetError, match=r"0\.8 is asked, and 0\.5 of 1 is left.* rand-hie --epsilon 1\.3 "):
+        with pytest.raises(BudgetError, match=r"0\.8 is requested, and 0\.5 of 1 is left.* rand-hie --epsilon 1\.3 "):
             ledger.reconcile(case.witness)
         ledger.grant("rand-hie", "1.3")
         ledger.reconcile(case.witness)
@@ -391,7 +391,7 @@ def test_the_room_that_a_release_needs_is_named(case, forgotten, ask):
             ledger.reconcile(releases=releases)
         ledger.grant("toy", "0.5")
         ask(ledger, "0.2", dataset="toy")
-        with pytest.raises(BudgetError, match=r"epsilon=0\.7 is asked, and 0\.3 of 0\.5 is left.* toy --epsilon 0\.9 "):
+        with pytest.raises(BudgetError, match=r"0\.7 is requested, and 0\.3 of 0\.5 is left.* toy --epsilon 0\.9 "):
             ledger.reconcile(releases=releases)
         ledger.grant("toy", "0.9")
         assert len(ledger.reconcile(releases=releases)) == 2

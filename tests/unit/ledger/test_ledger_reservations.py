@@ -66,7 +66,7 @@ def test_too_much_is_refused_in_numbers(ledger, ask):
 
 def test_too_much_delta_is_refused(ledger, ask):
     """A cap without delta allows no delta; the command names one."""
-    with pytest.raises(BudgetExceededError, match=r"delta=0\.000001 is asked, and 0 of 0 is left.*--delta 0\.000001"):
+    with pytest.raises(BudgetExceededError, match=r"0\.000001 is requested, and 0 of 0 is left.*--delta 0\.000001"):
         ask(ledger, delta=1e-6)
     assert ledger.account("rand-hie").epsilon_spent == 0
 

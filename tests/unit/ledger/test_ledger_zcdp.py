@@ -58,7 +58,7 @@ def test_gumbel_selections_cost_an_eighth(zcdp, ask):
     event = SelectionEvent(TENTH, "gumbel")
     for number in range(19):
         assert pay(ask, zcdp, event).account.rho_spent == (number + 1) * Fraction(1, 800)
-    with pytest.raises(BudgetExceededError, match=r"rho=0\.00125 is asked, and 0\.000379622344 of 0\.024129622344"):
+    with pytest.raises(BudgetExceededError, match=r"rho=0\.00125 is requested, and 0\.000379622344 of 0\.024129622344"):
         pay(ask, zcdp, event)
     account = zcdp.account("rand-hie")
     assert (account.epsilon_spent, account.epsilon_left) == (1, Fraction(27_555_266, 10**9))
@@ -95,7 +95,7 @@ def test_failures_have_a_tenth_of_delta(zcdp, ask):
     event = ComposedEvent((LaplaceEvent(Fraction(1, 100)), FailureEvent(Fraction(4, 10**8))))
     pay(ask, zcdp, event)
     assert pay(ask, zcdp, event).account.delta_left == Fraction(2, 10**8)
-    with pytest.raises(BudgetExceededError, match=r": delta of failure=0\.00000004 is asked, and 0\.00000002 of"):
+    with pytest.raises(BudgetExceededError, match=r": delta of failure=0\.00000004 is requested, and 0\.00000002 of"):
         pay(ask, zcdp, event)
 
 

@@ -103,9 +103,9 @@ def test_help_says_what_is_true_of_which_methods():
     """What all methods share stands first; what one has comes with its name."""
     fields = {"sis": parameters_of(PARAMETERS["sis"])["y_bound"], "pcls": parameters_of(PARAMETERS["pcls"])["y_bound"]}
     text = help_of(fields, ("sis", "pcls", "pcpl"))
-    assert text.startswith("r: farthest that a target value may lie from its center. It is clipped there;")
-    assert "sis: private: the median" in text
-    assert "pcls: private: the quantile" in text
+    assert text.startswith("r: largest distance of a target value from its center, in its unit. Values farther")
+    assert "sis: private estimates the median" in text
+    assert "pcls: private estimates the quantile" in text
     assert text.endswith("For sis and pcls.")
 
 

@@ -74,9 +74,8 @@ def test_a_fit_is_told_in_the_words_of_the_descriptions():
     release = described(make_fit("linear"))
     page = page_for(release, "board")
     assert page.heading == "A linear regression of what mdvis is on what lncoins is, what age is and what site is"
-    answer = (
-        "What mdvis is is higher with age (what age is) and site (what site is): fitchburg and lower with lncoins ("
-    )
+    start = "The mean of what mdvis is is higher with age (what age is) and site (what site is): fitchburg and "
+    answer = f"{start}lower with lncoins ("
     assert entries(release)["Answer"].startswith(answer)
 
 
@@ -91,9 +90,11 @@ def test_signs_are_told_as_far_as_intervals_tell_them():
     """Above zero, below zero, and unknown; an end at zero, or none, leaves the sign open."""
     up, down = coefficient("up", 1.0, ends=(0.5, 1.5)), coefficient("down", -1.0, ends=(-1.5, -0.5))
     unknown = coefficient("age", 0.1, ends=(0.0, 0.7)), coefficient("open", 0.1, ends=(None, 0.7))
-    text = "mdvis is higher with up and lower with down (95% intervals). The sign of 2 others is not known."
-    assert answered(up, down, *unknown) == text
-    assert answered(*unknown) == "The sign of no coefficient is known (95% intervals)."
+    text = "The mean of mdvis is higher with up and lower with down (95% intervals)."
+    assert answered(up, down, *unknown) == f"{text} Intervals of 2 others include zero."
+    assert answered(up, down, unknown[0]) == f"{text} The interval of 1 other includes zero."
+    assert answered(*unknown) == "All 95% intervals include zero."
+    assert answered(unknown[0]) == "The 95% interval includes zero."
 
 
 def test_nothing_is_called_nothing():

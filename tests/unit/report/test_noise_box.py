@@ -29,7 +29,7 @@ def test_steps_are_told_in_words(samples):
     told = list(steps(samples["tuned"]))
     assert [one.purpose for one in told] == [
         "bound of the target",
-        "limit on the sizes of a model's coefficients",
+        "largest l1 norm of a model's coefficients",
         "residual variance",
         "number of rows",
         "bounds of lncoins",

@@ -97,3 +97,17 @@ def test_noise_is_called_noise(samples):
         if release.intervals_tell_nothing:
             assert "The intervals are uninformative" in card
             assert "The intervals are uninformative" in text
+
+
+def test_observations_are_those_that_the_release_holds(samples):
+    """A public number as it is, a noisy one as such, and none where the release holds none or only a sum of weights."""
+    release = samples["moments"]
+    public = release.moments.model_copy(update={"n_rows": 20190.0, "n_rows_variance": 0.0, "weights": None})
+
+    def shown(**changes):
+        return release.model_copy(update={"moments": public.model_copy(update=changes)}).summary()
+
+    assert "Observations: 20,190\n" in shown() or "Observations: 20,190 " in shown()
+    assert "Observations: about 20,187" in shown(n_rows=20187.4, n_rows_variance=9.0)
+    assert "Observations" not in shown(weights="w")
+    assert "Observations" not in release.model_copy(update={"moments": None}).summary()

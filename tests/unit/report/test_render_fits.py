@@ -13,7 +13,7 @@ from discreet.report import FORMATS, render
 from discreet.report.words import visible
 
 TOLD = [
-    ("tuned", ["limit on the sizes", "epsilon 0.15", "24", "Laplace noise on whole numbers", "over 32 models"]),
+    ("tuned", ["largest l1 norm", "epsilon 0.15", "24", "Laplace noise on whole numbers", "over 32 models"]),
     ("tuned", ["over 5 values", "20.312", "epsilon 0.6", "2 of 5 candidate columns were selected for mdvis"]),
     ("pcpl", ["penalized constrained profile likelihood", "epsilon 0.8, delta 1e-06", "412,346"]),
     ("pcpl", ["of this, 1e-06 is the chance that a bound fails on which the noise depends"]),
@@ -156,7 +156,7 @@ def test_a_confidence_that_was_not_used_is_told_so(samples):
     """The parameter is public, but no interval has its level."""
     request = {"target": "mdvis", "candidates": ["age"], "parameters": {"confidence": 0.95}}
     release = samples["no intervals"].model_copy(update={"request": request})
-    assert "confidence 0.95 level of the intervals, if there were any" in said(release, "markdown")
+    assert "confidence 0.95 confidence level of the intervals, if there were any" in said(release, "markdown")
 
 
 @pytest.mark.parametrize("format", WORDS)
@@ -196,7 +196,7 @@ def test_the_settings_of_a_run_are_told_one_by_one(build):
     parameters = {"epsilon": 1.0, "select": {"method": "pcls", "forced": ["age"]}, "fit": {"confidence": 0.95}}
     release = build(request={"target": "mdvis", "candidates": ["age", "idp"], "parameters": parameters})
     text = said(release, "markdown")
-    assert "fit: confidence 0.95 level of the intervals" in text
+    assert "fit: confidence 0.95 confidence level of the intervals" in text
     assert "By request, age was in every model" in text
 
 

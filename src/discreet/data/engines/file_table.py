@@ -114,7 +114,7 @@ class FileTable(Table):
             To be raised.
         """
         return DataMismatchError(
-            f"{self.path.name[:80]!r} must be a readable {kind} file, but its header is not. "
+            f"{self.path.name[:80]!r} is not a readable {kind} file: its header cannot be read. "
             "Write the file again, or choose another."
         )
 

@@ -244,7 +244,7 @@ def _footer(file: pa.NativeFile) -> pa.BufferReader:
 
 def _unreadable(path: str) -> DataMismatchError:
     return DataMismatchError(
-        f"{PurePosixPath(path).name[:80]!r} must be a readable Parquet file, but its header is not. "
+        f"{PurePosixPath(path).name[:80]!r} is not a readable Parquet file: its header cannot be read. "
         "Write the file again, or choose another."
     )
 

@@ -201,7 +201,7 @@ def _check_schemas(reader: Any, frame: Any, files: list[str]) -> None:
 
 def _types_of(reader: Any, path: str) -> dict[str, str]:
     refusal = DataMismatchError(
-        f"{PurePosixPath(path).name[:80]!r} must be a readable Parquet file, but its header is not. "
+        f"{PurePosixPath(path).name[:80]!r} is not a readable Parquet file: its header cannot be read. "
         "Write the file again, or choose another."
     )
     return call_spark(lambda: _types(reader.parquet(path)), refusal)
@@ -229,6 +229,6 @@ def _catalog_table(name: str) -> tuple[Any, str]:
     whole = ".".join(part if _BARE.fullmatch(part) else f"`{part.replace('`', '``')}`" for part in parts)
     frame = call_spark(
         lambda: spark.table(whole),
-        DataMismatchError(f"{name[:200]!r} must be a readable table, but its header is not. Check what Spark may see."),
+        DataMismatchError(f"{name[:200]!r} is not a table that Spark can read. Check what Spark may see."),
     )
     return frame, SCHEME + whole

@@ -51,7 +51,10 @@ def detect(value: Any) -> Format:
             return "csvw"
         if is_smartnoise(value):
             return "smartnoise"
+    if value is None:
+        raise MetadataError("The metadata file is empty. Write a skeleton with `discreet metadata new`.")
     raise MetadataError(
         f"Metadata must follow {SCHEMA}, CSVW-EO (with `tableSchema`) or SmartNoise (database, schema, "
-        "table, columns with `type`), but these follow none. Write a skeleton with `discreet metadata new`."
+        "table, columns with `type`), but this file follows none of them. "
+        "Write a skeleton with `discreet metadata new`."
     )

@@ -82,9 +82,9 @@ def check_units(candidates: Sequence[str], forced: Sequence[str], groups: Sequen
     for field, names in (("forced", forced), ("groups", grouped)):
         unknown = [name for name in names if name not in listed]
         if unknown or len(set(names)) < len(names):
-            shown = repr(unknown[0][:60]) if unknown else "a name twice"
+            problem = f"{unknown[0][:60]!r} is not one" if unknown else "a name repeats"
             raise InvalidParameterError(
-                f"{field} must name candidates, each once, but it holds {shown}. Name candidates alone."
+                f"{field} must name candidates, each once, but {problem}. Name only candidates."
             )
     if set(grouped) & set(forced):
         raise InvalidParameterError("A forced column cannot be in a group. Force the whole group, or drop it.")

@@ -135,7 +135,8 @@ class Method(BaseModel, ABC):
         name = str(errors[0]["loc"][0]) if errors[0]["loc"] else ""
         if errors[0]["type"] == "extra_forbidden":
             parameters = ", ".join(sorted(cls.model_fields))
-            return f"Method {cls.name} has no parameter {name[:60]}. Leave it out; its parameters are {parameters}."
+            unknown = f"Method {cls.name} has no parameter {name[:60]}. Leave it out."
+            return f"{unknown} Parameters of {cls.name}: {parameters}."
         for error in errors:
             if error["type"] == "value_error" and error["loc"][:1] == errors[0]["loc"][:1]:
                 return str(error["msg"]).removeprefix("Value error, ")

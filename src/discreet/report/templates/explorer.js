@@ -53,6 +53,10 @@
   function elsewhere(figure) {
     return data.figures.reduce(function (sum, one) { return sum + (one.rival === figure.rival ? one.overlap : 0); }, 0);
   }
+  function tables(right) {
+    if (right === 0 || right === 1) { return right ? "all simulated tables" : "none of the simulated tables"; }
+    return "about " + Math.min(Math.max(Math.round(100 * right), 1), 99) + " of 100 simulated tables";
+  }
   function show() {
     var epsilon = data.epsilons[chosen("epsilon")], rows = data.rows[chosen("rows")], place = chosen("scenario");
     Object.keys(data.labels).forEach(function (name) {
@@ -82,9 +86,9 @@
       return;
     }
     draw("circle", { cx: x(epsilon), cy: y(best.right), r: 5, fill: "#0b5c7a" });
-    answer.textContent = "Best here: " + best.rival + ". It selects exactly the right columns in " +
-      Math.round(100 * best.right) + " of 100 such tables (two standard errors: " + Math.round(200 * best.error) +
-      "); overlap with the right ones " + Math.round(100 * best.overlap) + "%.";
+    answer.textContent = "Best here: " + best.rival + ". It selects exactly the right columns in " + tables(best.right) +
+      " (two standard errors: " + Math.round(200 * best.error) + " in 100). The average overlap with the right columns is " +
+      best.overlap.toFixed(2) + ".";
     command.textContent = data.commands[best.rival].split(data.mark).join(String(epsilon)).replace(/ --/g, " \\\n  --");
   }
   Object.keys(data.labels).forEach(function (name) {

@@ -277,7 +277,7 @@ def test_a_header_that_is_none_is_refused(header, tmp_path, monkeypatch):
     """In one line that shows nothing of it, and without reading on to the end of the file."""
     monkeypatch.setattr(csv_file, "MAX_HEADER", 40)
     (tmp_path / "t.csv").write_bytes(HEADERS[header])
-    words = "'t.csv' must be a readable CSV file, but its header is not. Write the file again, or choose another."
+    words = "'t.csv' is not a readable CSV file: its header cannot be read. Write the file again, or choose another."
     with pytest.raises(DataMismatchError, match=f"^{re.escape(words)}$"):
         open_table(tmp_path / "t.csv", METADATA)
 

@@ -213,7 +213,7 @@ def test_a_column_both_in_the_file_and_in_its_folder_is_doubled(tmp_path: Path) 
     """Nobody can tell which of the two counts."""
     (tmp_path / "site=a").mkdir()
     pq.write_table(pa.table(rows(5)), tmp_path / "site=a" / "1.parquet")
-    with pytest.raises(DataMismatchError, match="'site' is there more than once"):
+    with pytest.raises(DataMismatchError, match="'site' is declared, but the table has it more than once"):
         moments(tmp_path, declared())
 
 
@@ -223,7 +223,7 @@ def test_a_damaged_file_among_others_is_refused(broken: str, tmp_path: Path) -> 
     pq.write_table(pa.table(rows(5)), tmp_path / "1.parquet")
     whole = (tmp_path / "1.parquet").read_bytes()
     (tmp_path / "2.parquet").write_bytes({"empty": b"", "no footer": b"x" * 500, "cut": whole[:-9]}[broken])
-    with pytest.raises(DataMismatchError, match=r"'2\.parquet' must be a readable Parquet file"):
+    with pytest.raises(DataMismatchError, match=r"'2\.parquet' is not a readable Parquet file"):
         open_table(tmp_path, declared())
 
 

@@ -213,9 +213,9 @@ def test_odd_names():
     table.check(names[:7])
     (batch,) = table.batches(names[:7])
     assert batch.to_pydict() == {name: [float(place)] for place, name in enumerate(names[:7])}
-    with pytest.raises(DataMismatchError, match="column 'z' is there more than once"):
+    with pytest.raises(DataMismatchError, match="olumn 'z' is declared, but the table has it more than once"):
         table.check(["z"])
-    with pytest.raises(DataMismatchError, match="column 'Y' is not in it, though 'y' is"):
+    with pytest.raises(DataMismatchError, match="olumn 'Y' is declared, but is not in the table, though 'y' is"):
         table.check(["Y"])
 
 

@@ -67,7 +67,7 @@ def find(connection: Connection, id_: str) -> Request:
 
 def not_found(id_: str) -> NotFoundError:
     """Return the error of a request that is not there, or not shown."""
-    return NotFoundError(f"A request must exist and be open to you, but id={id_[:20]!r} is not.")
+    return NotFoundError(f"There is no request id={id_[:20]!r} that you may see. Choose one from the list of requests.")
 
 
 def find_by_key(connection: Connection, by: str, idempotency: str) -> Request | None:
