@@ -186,6 +186,8 @@ def cases() -> list[Case]:
         case("clip, private bounds", "moments", y_bound="private", private=("a",), delta=1e-6),
         case("clip of unit rows", "moments", y_bound="private"),
         case("by default", "moments", n0=1000, relations=("add_or_remove_one",), y_center=None, y_bound=None),
+        case("scaled columns", "moments", epsilon=900.0, y_bound="private"),
+        case("scaled columns, units", "moments", delta=1e-6, epsilon=1000.0, rows_per_unit=2, fit=True),
         case("private center, row norm, units", "moments", delta=1e-6, row_norm=0.5, rows_per_unit=2,
              y_center="private"),
         case("pure", "linear"),

@@ -17,7 +17,7 @@ from discreet.mechanisms import quantile
 from discreet.mechanisms.rng import Source
 from discreet.methods import registry
 from discreet.methods.base.method import Method
-from discreet.methods.moments import level
+from discreet.methods.moments import column_scales, level
 from discreet.methods.moments.noisy_sums import NoisySums
 from discreet.methods.public_records import histogram, measures, public_subset
 from discreet.methods.regression import bound_release, objective_perturbation, spread_release
@@ -215,6 +215,7 @@ OF_PROFILE = (likelihood_scores.LikelihoodScores, "gamma", half(likelihood_score
 OF_RANKS = (quantile, "rank_sensitivity", half(quantile.rank_sensitivity))
 OF_LEVEL = (level, "rank_sensitivity", half(quantile.rank_sensitivity))
 OF_SUMS = (NoisySums, "estimates", half_estimates)
+OF_SCALES = (column_scales.ColumnScales, "estimate", half_fields(column_scales.ColumnScales.estimate, l2=4))
 OF_COUNT = (ClippedTarget, "count", staticmethod(lambda cells: 2 * cells.astype(np.int64).sum(axis=0)))
 OF_TOP_K = (Screening, "top_k", half_top_k)
 OF_CENTER = (target_center.Center, "sensitivity", property(half(target_center.Center.sensitivity.fget)))
@@ -263,6 +264,8 @@ MEANT = [
     meant(BY_NAME["linear: gaussian"], R, CENTRAL, HIGH, Y_TURNED, "discrete_gaussian of noise_budget", 0.75, OF_LEVEL),
     meant(BY_NAME["linear: gaussian"], R, [], HIGH, X_TURNED, "discrete_gaussian of noise_budget", 0.75, OF_SUMS),
     meant(BY_NAME["moments: row norm, units"], R, [], *AT_THE_NORM, "discrete_gaussian of noise_budget", 0.9, OF_SUMS),
+    *(meant(BY_NAME["moments: scaled columns"], r, [HIGH] * 9, HIGH, LOW, "ellipsoid_noise of noise_budget", 0.9,
+            OF_SCALES) for r in RELATIONS),
     *(meant(BY_NAME["linear: clipped rows, units"], r, [], HIGH, plain(y=0), "discrete_laplace of tuning", 0.99,
             OF_COUNT) for r in RELATIONS),
     meant(BY_NAME["sis: one shot, middle"], R, [HIGH] * 50, HIGH, X_TURNED, "one_shot of top_k_choice", 0.99,

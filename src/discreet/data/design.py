@@ -18,7 +18,7 @@ from discreet.data.derived_columns import columns_read
 from discreet.data.metadata import CategoryColumn, Metadata, NumericColumn, half_width
 from discreet.errors import InvalidParameterError, MetadataError
 from discreet.kernels.moments.moments import GRID
-from discreet.kernels.rows.unit_rows import constant_of, shortened_rows, shortest_length, unit_rows
+from discreet.kernels.rows.unit_rows import Scaling, constant_of, shortened_rows, shortest_length, unit_rows
 from discreet.typing import Cells
 
 
@@ -70,6 +70,8 @@ class Design:
     unit_bound : float, optional
         Rows become unit rows: the target is clipped to within this of its center, the row is divided by the length of
         its x, and `bound` is what the target is clipped to after that. Default plain rows.
+    scaling : Scaling, optional
+        Of the columns of x of unit rows, before they are divided by their length. Default as wide as their bounds.
 
     Notes
     -----
@@ -88,6 +90,7 @@ class Design:
     bound: float
     row_norm: float | None = None
     unit_bound: float | None = None
+    scaling: Scaling | None = None
 
     @classmethod
     def plan(
@@ -238,7 +241,8 @@ class Design:
             return np.column_stack([cells[:, :1], shortened_rows(cells, self.row_norm)])
         if self.unit_bound is None:
             return cells
-        scaled = unit_rows(cells, self.bound / self.unit_bound, shortest_length(len(self.candidates)))
+        shortest = shortest_length(len(self.candidates))
+        scaled = unit_rows(cells, self.bound / self.unit_bound, shortest, scaling=self.scaling)
         return np.column_stack([cells[:, :1], scaled])
 
 

@@ -16,7 +16,6 @@ from discreet.methods.moments.fission import FISSION, parts_of
 from discreet.methods.moments.moment_answers import MomentAnswers
 from discreet.methods.moments.moments_selection import NoisyMoments
 from discreet.methods.moments.noisy_moments import PreparedMoments
-from discreet.methods.subset_selection.tuning import estimate_privately
 from discreet.typing import Bools, Floats
 
 MOST_UNITS = 10
@@ -47,7 +46,7 @@ class CachedMoments(PreparedMoments):
 
     def released(self, table: Table, rng: Source) -> "ReadMoments":
         """Draw moments, to be read under any penalty."""
-        tuned = estimate_privately(self.tuning, table, rng)
+        tuned = self._tuned(table, rng)
         sums = replace(self.sums, design=tuned.setting.design)
         record = sums.draw(tuned.moments, self.estimates, self.budget, rng)
         selects_by_part = self.parameters.get("selective_inference") == FISSION
@@ -151,4 +150,4 @@ def cached_moments(prepared: PreparedMoments) -> PreparedMoments:
     plain = not (method.forced or method.groups or method.fit) and method.max_size is None
     if not plain:
         return prepared
-    return CachedMoments(method, prepared.sums, prepared.tuning, prepared.budget)
+    return CachedMoments(method, prepared.sums, prepared.tuning, prepared.whole)

@@ -74,7 +74,7 @@ def of_moments(record: MomentsRecord, selected: Sequence[str], law: str, inferen
 def moments_correlation(method: Method, metadata: Metadata, target: str, candidates: Sequence[str]) -> float | None:
     """Return the correlation that a column needs to be selected by noisy moments in `SHARE` of draws; roughly.
 
-    From the noise in the moments of drawn tables where a column explains half; None where none can be drawn.
+    From the noise in the moments of drawn tables where a column explains a tenth; None where none can be drawn.
     """
     from discreet.simulation.scenario import Scenario  # frames in memory, which other answers need not
 
@@ -83,10 +83,11 @@ def moments_correlation(method: Method, metadata: Metadata, target: str, candida
         return None
     if not all(metadata.is_number(name) for name in candidates):
         return None
-    scenario = Scenario.of(metadata, target, candidates, n_true=1, r_squared=0.5, n_rows=n_rows)
+    scenario = Scenario.of(metadata, target, candidates, n_true=1, r_squared=0.1, n_rows=n_rows)
     prepared = method.model_copy(update={"max_size": 1}).prepare(scenario.draw_metadata, target, candidates)
     half, needed = half_width(metadata.declared(target))[1], list[float]()  # type: ignore[arg-type]
-    for draw in range(3):
+    widths = np.array([half_width(metadata.declared(name))[1] for name in candidates])  # type: ignore[arg-type]
+    for draw in range(6):
         record = prepared.run(scenario.draw(Source.seeded(SEED + draw)), Source.seeded(SEED - 1 - draw)).moments
         if record is None:
             return None
@@ -96,5 +97,6 @@ def moments_correlation(method: Method, metadata: Metadata, target: str, candida
         deviation = float(-ndtri((1.0 - (1.0 - max_false) ** (1.0 / len(candidates))) / 2.0) + ndtri(SHARE))
         target_sd = half * math.sqrt(TARGET_VARIANCE) / record.y_bound
         slope = deviation / np.sqrt(np.maximum(MomentAnswers(record).information(), 1e-12))
-        needed.extend(slope * math.sqrt(COLUMN_VARIANCE) / target_sd)
-    return float(np.median(needed))
+        scales = np.array(record.half_widths)[-len(widths) :] / widths
+        needed.extend(slope * math.sqrt(COLUMN_VARIANCE) / scales / target_sd)
+    return float(np.quantile(needed, SHARE))  # as the noise of X'X may hide it, too

@@ -91,6 +91,8 @@ class SimulatedTable(FrameTable):
     @override
     def moments(self, design: Design, progress: Progress | None = None) -> Integers:
         if design.is_weighted:  # the target is multiplied by a factor of its row
+            if design.scaling is not None:  # drawn anew each time
+                return super().moments(design)
             whole: Integers = self.cached(
                 ("moments", *design_key(design)), lambda: super(SimulatedTable, self).moments(design)
             )
@@ -146,7 +148,7 @@ def _summed(parts: Iterable[npt.NDArray[np.float64]]) -> Integers:
 def design_key(design: Design) -> tuple[Any, ...]:
     """Return all that decides how a table's rows are encoded, hashable."""
     bounds = bounds_key(design.metadata, design.columns)
-    return design.columns, design.center, design.bound, design.row_norm, design.unit_bound, bounds
+    return design.columns, design.center, design.bound, design.row_norm, design.unit_bound, design.scaling, bounds
 
 
 def bounds_key(metadata: Metadata, names: Sequence[str]) -> tuple[Any, ...]:

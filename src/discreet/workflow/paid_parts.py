@@ -21,6 +21,7 @@ from discreet.ledger import Ledger
 from discreet.mechanisms.rng import Source
 from discreet.methods.base.method import Progress
 from discreet.methods.base.private_bounds import sides_of
+from discreet.methods.moments.column_scales import scaling_of
 from discreet.methods.moments.further_moments import FurtherMoments
 from discreet.methods.moments.moments_selection import NoisyMoments
 from discreet.release import (
@@ -152,7 +153,7 @@ class Buyer:
         amount = terms.next_amount(self.costs, rows, factor_needed(bought, terms) if bought else None, precision)
         if amount is None:
             return None
-        part = _part(self._method, terms.budget(amount, self.costs), bought)
+        part = _part(self._method, terms.budget(amount, self.costs), bought, metadata)
         return part if terms.holds([*self.costs, self._cost(part)]) else None
 
     def add(self, part: NoisyMoments, release: Release) -> None:
@@ -209,14 +210,17 @@ def check_parts(method: NoisyMoments, metadata: Metadata, target: str, candidate
         )
 
 
-def _part(method: NoisyMoments, budget: tuple[float, float], bought: Sequence[Release]) -> NoisyMoments:
-    """Return the request of the next part; after the first the target's level is that of the first."""
+def _part(
+    method: NoisyMoments, budget: tuple[float, float], bought: Sequence[Release], metadata: Metadata
+) -> NoisyMoments:
+    """Return the request of the next part; after the first, columns and target are encoded as in the first."""
     asked = method.model_dump() | {"epsilon": shortened(Fraction(budget[0])), "delta": budget[1]}
     asked |= {"selective_inference": "none", "fit": False}
     if not bought:
         return NoisyMoments(**asked)
     first = moments_of(bought[0])
-    return FurtherMoments(**asked | {"count_clipped": False, "level": (first.y_center, first.y_bound)})
+    asked |= {"count_clipped": False, "level": (first.y_center, first.y_bound)}
+    return FurtherMoments(**asked, scaling=scaling_of(first, metadata))
 
 
 # ---- pooled

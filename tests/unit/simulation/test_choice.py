@@ -105,14 +105,14 @@ def test_masked_effects_are_found_by_comparing_subsets_alone():
 def test_the_choice_knows_masked_effects_where_they_are_supposed():
     """Told that two columns matter it scores; told that they hide each other it compares subsets, and finds them."""
     public = metadata("replace_one", 1000)
-    plain = best_selection(public, "y", epsilon=5.0, supposed={"n_true": 2})
+    plain = best_selection(public, "y", epsilon=1.0, supposed={"n_true": 2})
     assert plain.rival.method not in SEARCHES
     supposed = {"effects": MASKED, "noise_sd": 0.3, "correlation": CORRELATION}
-    told = best_selection(public, "y", epsilon=5.0, supposed=supposed)
+    told = best_selection(public, "y", epsilon=1.0, supposed=supposed)
     assert told.rival.method in SEARCHES
     assert told.supposed == {"effects": MASKED, "noise_sd": 0.3, "correlation": [CORRELATION]}
     right = [
-        expected(masked(1000), [one.rival], [5.0], n_tables=N_TABLES, n_draws=2, seed=7)[0].right
+        expected(masked(1000), [one.rival], [1.0], n_tables=N_TABLES, n_draws=2, seed=7)[0].right
         for one in (told, plain)
     ]
     assert right[0] > 0.7

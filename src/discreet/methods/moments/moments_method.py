@@ -20,6 +20,7 @@ from discreet.methods.base.method import Fitter, Preparation
 from discreet.methods.base.noise_budget import NoiseBudget
 from discreet.methods.base.private_bounds import sides_of, widest
 from discreet.methods.base.request_facts import check_slopes
+from discreet.methods.moments.column_scales import ColumnScales
 from discreet.methods.moments.noisy_sums import NoisySums
 from discreet.methods.subset_selection.model_space import ModelSpace
 from discreet.methods.subset_selection.setting import Setting
@@ -98,6 +99,14 @@ class MomentsMethod(SumsParameters, Fitter):
             shortest = shortest_length(len(design.candidates))
             design = replace(design, unit_bound=design.bound, bound=design.bound / shortest)  # nothing is clipped
         return NoisySums(design, self.fit_intercept, self.declared_moments(design), self.uncorrelated)
+
+    def column_scales(self, sums: NoisySums, metadata: Metadata, budget: NoiseBudget) -> ColumnScales | None:
+        """Return what is bought of the columns before unit rows, where public facts say that it is of use."""
+        design = sums.design
+        if not sums.is_unit or design.scaling is not None or sides_of(metadata, design.columns):
+            return None
+        scales = ColumnScales(design)
+        return scales if scales.is_worth_it(budget, float(self._n_guess(metadata))) else None
 
     def _design(self, metadata: Metadata, target: str, columns: Sequence[str] | None) -> Design:
         center, bound = self._public_level

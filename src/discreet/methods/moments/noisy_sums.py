@@ -14,7 +14,7 @@ from discreet.data.adjusted_design import AdjustedDesign, Adjustment
 from discreet.data.design import Design
 from discreet.data.metadata import CategoryColumn, NumericColumn, half_width
 from discreet.kernels.moments.moments import GRID
-from discreet.kernels.rows.unit_rows import CONSTANT
+from discreet.kernels.rows.unit_rows import CONSTANT, SCALE
 from discreet.kernels.sufficient_statistics.gram import KnownGram, NoisyGram
 from discreet.mechanisms.rng import Source
 from discreet.methods.base.known_columns import KnownColumns
@@ -108,6 +108,8 @@ class NoisySums:
     def size(self) -> tuple[int, int]:
         """The most numbers that are released, and what bounds their scales from below: see `NoiseBudget.of`."""
         n_numbers = len(self.columns) * (len(self.columns) + 3) // 2 + 2
+        if self.is_unit:
+            n_numbers += 2 * len(self.columns) + 1  # a first look at the columns
         return n_numbers, int(GRID**2 * min(1, self._squared_norm() or 1) / 2)
 
     @property
@@ -237,11 +239,11 @@ class NoisySums:
         n_rows_variance: float,
     ) -> MomentsRecord:
         centers, halves, labels = [], [], []
-        for owner, label in zip(self.owners, self._labels(), strict=True):
+        for owner, label, (moved, width) in zip(self.owners, self._labels(), self._scaling, strict=True):
             column = None if owner is None else self.design.metadata.declared(owner)
             middle, half = half_width(column) if isinstance(column, NumericColumn) else (0.0, 1.0)
-            centers.append(middle)
-            halves.append(half)
+            centers.append(middle + half * moved)
+            halves.append(half * width)
             labels.append(label)
         return MomentsRecord(
             grid=GRID,
@@ -267,6 +269,15 @@ class NoisySums:
             offset=self.adjustment.offset,
             weights=self.adjustment.weights,
         )
+
+    @property
+    def _scaling(self) -> list[tuple[float, float]]:
+        """Middle and half width of each of X's columns, in half ranges."""
+        owned, scaling = sum(self.design.widths), self.design.scaling
+        if scaling is None:
+            return [(0.0, 1.0)] * len(self.owners)
+        pairs = [(middle / GRID, SCALE / factor) for middle, factor in zip(*scaling, strict=True)]
+        return [(0.0, 1.0)] * (len(self.owners) - owned) + pairs
 
     @property
     def _constant(self) -> float:
