@@ -44,6 +44,7 @@ METHODS: dict[str, tuple[str, dict[str, Any]]] = {
     "threshold, center known": ("sis", THRESHOLD),
     "threshold, signs": ("sis", THRESHOLD | {"saturation": 1e-6}),
     "threshold, signs, .2": ("sis", THRESHOLD | {"saturation": 1e-6, "max_false": 0.2}),
+    "sis, k=3, by default": ("sis", {"n_features_to_select": 3, "noise_test": False}),
     "sis, k=3": ("sis", {"n_features_to_select": 3, "y_center": "middle"}),
     "moments": ("moments", {}),
     "moments, uncorrelated": ("moments", {"uncorrelated": True, "y_bound": 4.0}),

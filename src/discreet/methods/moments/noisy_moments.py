@@ -137,7 +137,8 @@ class PreparedMoments(Preparation):
 
         Notes
         -----
-        Claim: ``noisy_moments.privacy.md``. Cost: one pass over the rows, one more for each kind of private bound and for columns' scales.
+        Claim: ``noisy_moments.privacy.md``. Cost: one pass over the rows, one more for each kind of private bound
+        and for columns' scales.
         """
         tuned, sums, record = self._drawn(table, rng, progress)
         record = self._with_later_passes(record, tuned, sums, table, rng)
