@@ -6,7 +6,7 @@
 
 Lei et al.'s two designs (six columns, three of which matter, alike and unlike), pure epsilon but where a delta is
 named: shares of tables whose right columns, all and no others, are selected; with --false, of tables of which a column
-is selected that does not matter. Every method gets the same tables and public bounds.
+is selected that does not matter, and of those where the release does not say that it may be correlated only. Every method gets the same tables and public bounds.
 """
 
 import argparse
@@ -19,7 +19,9 @@ from scipy.special import ndtr
 
 import discreet as dc
 from discreet.mechanisms.rng import Source
+from discreet.methods.base.method import Outcome
 from discreet.methods.registry import method_of
+from discreet.report.chance_words import LARGEST_CHANCE
 from discreet.simulation.draws import normals, uniforms
 from discreet.typing import Floats
 
@@ -126,17 +128,27 @@ def bic(rows: pa.Table) -> tuple[str, ...]:
     return tuple(NAMES[j] for j in min(models, key=score))
 
 
-def runs(relation: str, n: int, epsilon: float, columns: str) -> dict[str, Callable[[pa.Table, int], Sequence[str]]]:
-    """Return every method as a function of a table and a seed."""
+Run = Callable[[pa.Table, int], tuple[set[str], set[str]]]
+"""From a table and a seed to the selected columns, and those that the release does not call unsure."""
+
+
+def runs(relation: str, n: int, epsilon: float, columns: str) -> dict[str, Run]:
+    """Return every method."""
     public = metadata(relation, n, columns)
 
-    def of(name: str, parameters: dict[str, Any]) -> Callable[[pa.Table, int], Sequence[str]]:
+    def of(name: str, parameters: dict[str, Any]) -> Run:
         guess = {} if relation == "replace_one" or name in ("moments", "decorrelated") else {"n0": n}
         prepared = method_of(name, epsilon=epsilon, **parameters, **guess).prepare(public, "y")
-        return lambda rows, seed: prepared.run(dc.open_table(rows, public), Source.seeded(seed)).selected
+        return lambda rows, seed: _told(prepared.run(dc.open_table(rows, public), Source.seeded(seed)))
 
     chosen = {label: of(*how) for label, how in METHODS.items()}
-    return chosen | {"BIC": lambda rows, _: bic(rows)}
+    return chosen | {"BIC": lambda rows, _: (set(bic(rows)), set(bic(rows)))}
+
+
+def _told(outcome: Outcome) -> tuple[set[str], set[str]]:
+    return set(outcome.selected), {
+        name for name in outcome.selected if outcome.chances.get(name, 0.0) <= LARGEST_CHANCE
+    }
 
 
 def _written(effects: Sequence[float]) -> str:
@@ -165,10 +177,15 @@ def main() -> None:
                 tables = [table(design, n, seed, asked.columns) for seed in seeds]
                 methods = runs(relation, n, epsilon, asked.columns)
                 for name, run in ((name, methods[name]) for name in asked.only):
-                    selections = [set(run(rows, seed + 7)) for rows, seed in zip(tables, seeds, strict=True)]
+                    selections = [run(rows, seed + 7) for rows, seed in zip(tables, seeds, strict=True)]
                     true = {name for name, effect in zip(NAMES, design, strict=True) if effect}
-                    count = sum(bool(each - true) if asked.false else each == true for each in selections)
-                    shares.setdefault(name, []).append(f"{count / asked.tables:.2f}")
+                    if asked.false:
+                        false = [[bool(each - true) for each in pair] for pair in selections]
+                        all_of, sure = (sum(pair[place] for pair in false) / asked.tables for place in (0, 1))
+                        share = f"{all_of:.2f} ({sure:.2f} sure)"
+                    else:
+                        share = f"{sum(pair[0] == true for pair in selections) / asked.tables:.2f}"
+                    shares.setdefault(name, []).append(share)
             wanted = ASKED.get((asked.columns, n, epsilon), "") if relation == "replace_one" else ""
             figures = " | ".join("/".join(pair) for pair in shares.values())
             print(f"| {relation} | {n} | {epsilon} | {wanted} | {figures} |", flush=True)
