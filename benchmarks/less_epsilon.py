@@ -6,7 +6,8 @@
 
 Lei et al.'s two designs (six columns, three of which matter, alike and unlike), pure epsilon but where a delta is
 named: shares of tables whose right columns, all and no others, are selected; with --false, of tables of which a column
-is selected that does not matter, and of those where the release does not say that it may be correlated only. Every method gets the same tables and public bounds.
+is selected that does not matter, and of those where the release does not say that it may be correlated only. Every
+method gets the same tables and public bounds.
 """
 
 import argparse
