@@ -52,7 +52,7 @@ PUBLIC = frozenset(" ".join(KINDS.values()).split())
 ONE_BY_ONE = {
     "data/adjusted_design.py": "exposure get offset role shown: names of columns and what each is asked to be",
     "data/columns.py": "column count missing problem: declared in the metadata",
-    "data/design.py": "y_bound y_center: parameters",
+    "data/design.py": "twice y_bound y_center: parameters, and a name that was asked for",
     "data/engine.py": "count match matched: declared features, and how many of the header have such names",
     "data/engines/arrays.py": "called ndim pair shown: names of columns, and how many arrays and dimensions there are",
     "data/engines/file_table.py": "listed: names of tables",
@@ -62,7 +62,7 @@ ONE_BY_ONE = {
     "data/engines/sql_catalog.py": "listed requested: names of tables that the role may read, and the one asked for",
     "data/engines/sql_session.py": "reason: words of the code, chosen by those of the library",
     "data/halves.py": "counted size: a public number of rows or of units, and what it is called",
-    "data/header.py": "missing more problem shown_type: a storage type without what is inside, a name that differs in "
+    "data/header.py": "missing more found shown_type: a storage type without what is inside, a name that differs in "
     "case alone, and names of declared columns and how many they are",
     "data/long_table.py": "complaint: what data/storage_types.py says",
     "data/score_design.py": "level shown y_bound y_center: parameters, and declared levels",
@@ -78,7 +78,7 @@ ONE_BY_ONE = {
     "mechanisms/threshold.py": "absent_weight max_size sensitivity threshold: parameters",
     "mechanisms/quantile.py": "quantile: which quantile",
     "mechanisms/top_k.py": "size value: the number of scores, and the sensitivity",
-    "methods/base/candidates.py": "field shown: a parameter's name, and a name that was asked for",
+    "methods/base/candidates.py": "field problem: a parameter's name, and a name that was asked for",
     "methods/base/method.py": "_refusal: parameters, as they were given and as they must be",
     "methods/public_records/hybrid_published.py": "m: number of public points",
     "methods/public_records/m_estimation.py": "error value: a parameter",

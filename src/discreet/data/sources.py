@@ -37,7 +37,7 @@ def open_table(
     *,
     stated: bool = False,
 ) -> Table:
-    """Open a table without reading a row; of rows in memory, state that they are the declared columns as they are.
+    """Open a table without reading a row; for rows in memory, state that they are the declared columns, unchanged.
 
     Parameters
     ----------

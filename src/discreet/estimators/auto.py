@@ -16,7 +16,7 @@ from discreet.workflow.auto import auto_method
 
 
 class AutoSelection(SubsetSelector):
-    """Select the columns of a linear regression by the method that a plan finds best, privately.
+    """Privately select the columns of a linear regression by the method that a plan finds best.
 
     Before the rows are read, methods and tunings are tried on simulated tables of the same public shape: constrained
     least squares, noisy moments, and screening of columns. The one whose columns overlap with the right ones nearly as

@@ -7,7 +7,7 @@ from discreet.parameters.screening import DecorrelatedParameters
 
 
 class DecorrelatedScores(SubsetSelector, DecorrelatedParameters):
-    """Select the columns that go with the target beside all the others, privately, and how many there are.
+    """Privately select the columns associated with the target given all the others, and how many there are.
 
     Attributes
     ----------

@@ -7,7 +7,7 @@ from discreet.parameters.subset_selection import LeastSquaresParameters
 
 
 class PCLS(SubsetSelector, LeastSquaresParameters):
-    """Select the columns of a linear regression by penalized constrained least squares, privately.
+    """Privately select the columns of a linear regression by penalized constrained least squares.
 
     Attributes
     ----------

@@ -7,7 +7,7 @@ from discreet.parameters.subset_selection import LikelihoodParameters
 
 
 class PCPL(SubsetSelector, LikelihoodParameters):
-    """Select the columns of a linear regression by penalized constrained profile likelihood, privately.
+    """Privately select the columns of a linear regression by penalized constrained profile likelihood.
 
     Attributes
     ----------

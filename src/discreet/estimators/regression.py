@@ -213,7 +213,7 @@ class _Effects(_Regression):
 
 
 class LinearRegression(_Noisy, RegressorMixin, _Regression, LinearParameters):  # type: ignore[misc]
-    """Linear regression from noisy moments, with intervals that hold the sampling and the privacy noise.
+    """Linear regression from noisy moments, with intervals that include sampling error and privacy noise.
 
     Attributes
     ----------
@@ -265,7 +265,7 @@ class LinearRegression(_Noisy, RegressorMixin, _Regression, LinearParameters):  
 
 
 class LogisticRegression(_Noisy, ClassifierMixin, _Effects, LogisticParameters):  # type: ignore[misc]
-    """Logistic regression from a few noisy sums, with intervals that hold the sampling and the privacy noise.
+    """Logistic regression from a few noisy sums, with intervals that include sampling error and privacy noise.
 
     Attributes
     ----------

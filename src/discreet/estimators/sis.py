@@ -29,7 +29,7 @@ _NOT_OWN = {
 
 
 class DPSIS(SubsetSelector, IndependenceParameters):
-    """Select the columns that go most with the target, one by one, privately: for hundreds to millions of columns.
+    """Privately select the columns most associated with the target, one by one, among hundreds to millions.
 
     Attributes
     ----------

@@ -7,7 +7,7 @@ from discreet.parameters.screening import VotesParameters
 
 
 class TwoStage(SubsetSelector, VotesParameters):
-    """Select the columns that the most blocks of rows vote for, each by a lasso of its own, privately.
+    """Privately select the columns that the most blocks of rows vote for, each by a lasso of its own.
 
     Attributes
     ----------

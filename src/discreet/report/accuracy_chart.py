@@ -29,7 +29,7 @@ class Rated(Protocol):
 
 
 def accuracy_chart(ratings: Sequence[Rated]) -> Drawing:
-    """Return a curve a mechanism, with bands of two standard errors.
+    """Return a curve for each mechanism, with bands of two standard errors.
 
     Parameters
     ----------

@@ -44,7 +44,7 @@ MOST_DRAWN = 5_000
 
 @dataclass(frozen=True)
 class Scenario:
-    """Effects of columns on a target, and how much else moves it.
+    """Supposed effects of columns on a target, and the noise around them.
 
     Parameters
     ----------
