@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import Any, NamedTuple
@@ -24,6 +25,8 @@ from sklearn.linear_model import LogisticRegression, PoissonRegressor
 
 import discreet as dc
 from benchmarks.scale import METADATA, TARGET, made
+from benchmarks.subsets import batched_rss, bounded, drain
+from benchmarks.subsets import moments as moments_of_subsets
 from benchmarks.tables import FREMTPL_METADATA
 from benchmarks.wide import wide_file
 from discreet.data.design import Design
@@ -127,6 +130,15 @@ def parquet(place: Place) -> Iterator[Row]:
     yield Row(f"Parquet pass, {place.n_rows:,} x {N_COLUMNS}", "1.5 of sums", ours, peer, limit)
 
 
+def subsets(_: Place) -> Iterator[Row]:
+    """Every model's score with the bound active for half of them, on one core; the peer solves without the bound."""
+    peer = ("numpy in batches, no bound", lambda: batched_rss(*moments_of_subsets(20)))
+    free = ("the same, bound inactive", lambda: drain(bounded(24, 2.0), 1))
+    for d, asked, beside in ((20, "numpy", peer), (24, "2 s", free)):
+        limit = ("a copy of the scores", np.ones(2**d).copy)
+        yield Row(f"models of {d} columns, bound active", asked, partial(drain, bounded(d, 0.5), 1), beside, limit)
+
+
 def fits(place: Place) -> Iterator[Row]:
     """Regressions in memory beside lbfgs."""
     columns, response = uniform(place.n_rows, N_COLUMNS), uniform(place.n_rows, 1, 2)[:, 0]
@@ -167,7 +179,7 @@ def uniform(n_rows: int, n_columns: int, seed: int = 1) -> npt.NDArray[np.float6
     return (words.astype(np.float64) * 2.0**-52 - 1.0).reshape(n_rows, n_columns)
 
 
-QUESTIONS = {each.__name__: each for each in (start, plan, moments, parquet, fits, wide)}
+QUESTIONS = {each.__name__: each for each in (start, plan, moments, parquet, subsets, fits, wide)}
 
 
 def shown(times: list[float]) -> str:
