@@ -103,7 +103,9 @@ class Columns(NamedTuple):
     correlations : ndarray of float, shape (p, p)
         Shrunk as far as noise asks for; positive definite.
     errors : ndarray of float, shape (p, p)
-        Their variances after that; 0 on the diagonal.
+        Their variances after that, if they are alike; 0 on the diagonal.
+    risks : ndarray of float, shape (p, p)
+        Their mean squared errors, however unlike they are: at least `errors`.
     mean_variance : float
         Of the noise of each mean.
     is_two_valued : ndarray of bool, shape (p,)
@@ -118,6 +120,7 @@ class Columns(NamedTuple):
     sds: Floats
     correlations: Floats
     errors: Floats
+    risks: Floats
     mean_variance: float
     is_two_valued: Bools
     cut_means: Floats | None = None
@@ -129,7 +132,7 @@ def columns_of(means: Floats, second: Floats, variance: float, is_two_valued: Bo
 
     Correlations are shrunk to their mean, and the mean to zero. Shapes: means (p,), second (p, p), symmetric.
     """
-    p, noise = len(means), math.sqrt(variance)
+    noise = math.sqrt(variance)
     centers = np.clip(means, -1.0, 1.0)
     covariance = second - np.outer(centers, centers)
     # The second moment of 1 and -1 is 1.
@@ -138,10 +141,16 @@ def columns_of(means: Floats, second: Floats, variance: float, is_two_valued: Bo
     sds = np.sqrt(np.clip(diagonal, max(1.5 * noise, LEAST_VARIANCE), 1.0))
     correlations = np.clip(covariance / np.outer(sds, sds), -1.0, 1.0)
     noises = variance / np.outer(sds, sds) ** 2
-    shrunk, errors = _shrunk(correlations, noises) if p > 1 else (np.ones((1, 1)), np.zeros((1, 1)))
+    shrunk, errors, risks = _shrunk(correlations, noises)
     values, vectors = np.linalg.eigh(shrunk)
     return Columns(
-        centers, sds, (vectors * np.maximum(values, LEAST_EIGENVALUE)) @ vectors.T, errors, variance, is_two_valued
+        centers,
+        sds,
+        (vectors * np.maximum(values, LEAST_EIGENVALUE)) @ vectors.T,
+        errors,
+        risks,
+        variance,
+        is_two_valued,
     )
 
 
@@ -157,13 +166,17 @@ def public_columns(
     correlations = (vectors * np.maximum(values, LEAST_PUBLIC_EIGENVALUE)) @ vectors.T
     of_means = float(covariance.diagonal().max()) / n_records
     cut_means = np.maximum(CUT_MEAN_OF_SKEWNESS * np.abs(skewness), LEAST_CUT_MEAN)
-    return Columns(means, sds, correlations, np.zeros_like(covariance), of_means, is_two_valued, cut_means, n_records)
+    none = np.zeros_like(covariance)
+    return Columns(means, sds, correlations, none, none, of_means, is_two_valued, cut_means, n_records)
 
 
-def _shrunk(correlations: Floats, noises: Floats) -> tuple[Floats, Floats]:
-    """Return the posterior means and variances of correlations that are alike in law."""
+def _shrunk(correlations: Floats, noises: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return the posterior means and variances of correlations that are alike in law, and their mean squared errors."""
+    shrunk, errors, risks = np.eye(len(correlations)), np.zeros_like(correlations), np.zeros_like(correlations)
     above = np.triu_indices(len(correlations), 1)
     values, noise = correlations[above], noises[above]
+    if not len(values):
+        return shrunk, errors, risks
     weights = 1.0 / noise if (noise > 0.0).all() else np.ones_like(noise)
     weights = weights / weights.sum()
     mean = float(weights @ values)
@@ -171,11 +184,13 @@ def _shrunk(correlations: Floats, noises: Floats) -> tuple[Floats, Floats]:
     mean *= max(0.0, 1.0 - 2.0 * mean_error / mean**2) if mean else 0.0
     spread = max(0.0, float(weights @ ((values - mean) ** 2 - noise)))
     kept = spread / (spread + noise) if spread > 0.0 else np.zeros_like(noise)
-    shrunk, errors = np.eye(len(correlations)), np.zeros_like(correlations)
     shrunk[above] = shrunk.T[above] = mean + kept * (values - mean)
     # How alike they are is estimated, too: a part of the noise is left whatever it says.
     errors[above] = errors.T[above] = np.maximum(kept, LEAST_KEPT) * noise + mean_error
-    return shrunk, errors
+    # Of c, estimated by m + k (c + noise - m): E (1 - k)^2 ((c + noise - m)^2 - v) + k^2 v (Stein 1981).
+    off = np.maximum((values - mean) ** 2 - noise, 0.0)
+    risks[above] = risks.T[above] = np.maximum((1.0 - kept) ** 2 * off + kept**2 * noise, errors[above])
+    return shrunk, errors, risks
 
 
 class Pilot(NamedTuple):
@@ -313,7 +328,7 @@ def decorrelation(columns: Columns, first: Pilot, groups: Bools, distance: int, 
     row_variances = (np.sqrt((1.0 - excess) / (1.0 + excess) * squares) + np.sqrt(of_rows)) ** 2
     # Residual j times column k: sum over l of a_jl times the error of correlation l, k.
     slope = TYPICAL_SLOPE * TARGET_SLOPE * inside
-    leaks = np.where(groups, 0.0, instruments**2 @ columns.errors) * (slope / sizes[:, None]) ** 2
+    leaks = np.where(groups, 0.0, instruments**2 @ columns.risks) * (slope / sizes[:, None]) ** 2
     shifts, variances = own @ first.coefficients, of_pilot + of_means + of_records
     return Decorrelation(scoring, shifts, row_variances, variances, slope * sizes, leaks)
 
