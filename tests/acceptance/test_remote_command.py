@@ -165,7 +165,7 @@ def test_looking(office):
     found = office.json("ann", "budget", "toy")
     assert (found["epsilon_cap"], [one["project"] for one in found["allotments"]]) == (3.0, ["alpha"])
     assert re.search(r"alpha +\[[#.]{30}\] [\d.]+ of 2 spent", office.run("ann", "budget", "toy").out)
-    assert "must be registered" in office.run("ann", "budget", "none").refused(2)
+    assert "There is no data set" in office.run("ann", "budget", "none").refused(2)
 
 
 def test_a_price_and_a_plan(office):

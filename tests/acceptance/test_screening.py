@@ -88,7 +88,7 @@ def test_a_dry_run_opens_no_data(wide):
     assert "y_center" in done.out
     plan = json.loads(screen(wide, "--n-features", 3, "--dry-run", "--json", data=None).out)
     assert (plan["candidates"], plan["cost"]["epsilon"]) == ({"count": D}, 5.0)
-    assert [step["name"] for step in plan["steps"]] == ["y_center", "y_bound", "y_shift", "screening", "noise_test"]
+    assert [step["name"] for step in plan["steps"]] == ["y_center", "y_shift", "screening", "noise_test"]
     lead = math.ceil(plan["noise"]["scale"] * math.log(math.comb(D, 3)))  # all sets of three race
     assert f"a column whose score is about {lead:,} above others" in done.out
     assert wide.spent() == 0.0

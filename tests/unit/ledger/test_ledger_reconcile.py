@@ -271,7 +271,7 @@ def test_rho_is_charged_again(case, ask):
         with pytest.raises(BudgetError, match=r"kept in basic, and what was lost in zcdp.*--accounting zcdp"):
             ledger.reconcile(case.witness)
         ledger.grant("rand-hie", "0.1", "1e-6", accounting="zcdp")
-        with pytest.raises(BudgetError, match=r"but rho=0\.00125 is asked, .* --epsilon 1 --delta 0\.000001 --acc"):
+        with pytest.raises(BudgetError, match=r"but rho=0\.00125 is requested, .* --epsilon 1 --delta 0\.000001 --acc"):
             ledger.reconcile(case.witness)
         ledger.grant("rand-hie", 1, "1e-6", accounting="zcdp")
         ledger.reconcile(case.witness)

@@ -76,7 +76,7 @@ def test_gaussian_noise_spends_no_delta(zcdp, ask):
     assert (entry.rho, entry.failure, entry.delta) == (Decimal("0.002"), 0, Decimal("0.000001"))
     # Twelve guarantees added up exceed the cap, which is then the bound that is told, with its delta.
     assert (account.epsilon_spent, account.delta_spent) == (1, MILLIONTH)
-    with pytest.raises(BudgetExceededError, match=r"rho=0\.002 is asked"):
+    with pytest.raises(BudgetExceededError, match=r"rho=0\.002 is requested"):
         pay(ask, zcdp, event, MILLIONTH)
 
 
@@ -189,7 +189,7 @@ def test_unknown_accountings(ledger, accounting):
 def test_the_largest_rho_does_not_overflow(zcdp, ask):
     """An event of any rho is refused as too much."""
     event = GaussianEvent(Fraction(10**30), Fraction(0))
-    with pytest.raises(BudgetExceededError, match="is asked"):
+    with pytest.raises(BudgetExceededError, match="is requested"):
         ask(zcdp, guarantee=Guarantee(Fraction(1000), MILLIONTH, REPLACE), event=event)
 
 

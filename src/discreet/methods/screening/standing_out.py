@@ -24,6 +24,10 @@ MOST_CORRELATION = math.sqrt(0.5)
 TARGET_VARIANCE, COLUMN_VARIANCE = 1.0 / 9.0, 1.0 / 3.0
 """Supposed, of half a range squared, as in `scenario.py`: a target within three of its sd, columns spread evenly."""
 
+SATURATED_SD = 0.7
+"""In the place of the target's, where it saturates near its center: a sign goes with a column by sqrt(2 / pi) of what a
+normal target does, a cut around a noisy center by a little less."""
+
 DRAWS, MOST_ENTRIES = 4000, 2_000_000
 
 
@@ -47,7 +51,7 @@ def correlation_of_screening(
     # The sign of a normal variable goes with another by sqrt(2 / pi) of what the variable does.
     # A target of two values has no bound among the parameters, or codes: half of the rows are supposed to have each.
     has_two = parameters.get("codes") or parameters.get("level") or "y_bound" not in parameters
-    target_sd = 1.0 if has_two else math.sqrt(2.0 / math.pi if "y_saturation" in parameters else TARGET_VARIANCE)
+    target_sd = 1.0 if has_two else SATURATED_SD if "y_saturation" in parameters else math.sqrt(TARGET_VARIANCE)
     # Of the others the k-th largest correlation by sampling alone, and how far its own may fall below its mean.
     by_sampling, below = NormalDist().inv_cdf(1.0 - k / (2.0 * d)), NormalDist().inv_cdf(SHARE)
     column_sd = math.sqrt(2.0 / math.pi if parameters.get("median_split") else COLUMN_VARIANCE)
