@@ -67,9 +67,9 @@ AUTO = {"n_features_to_select": "auto", "y_center": "middle", "n0": 17}
 
 
 def threshold_laws(monkeypatch, method, relation, factor=1):
-    """The exact law of the choice among all subsets of twelve columns, on both tables of the worst pair."""
+    """The exact law of the choice among all subsets of nine units, on both tables of the worst pair."""
     laws = []
-    for rows in pair(relation, columns=12):
+    for rows in pair(relation, columns=11 if method.forced else 9):
         reached_scores = []
 
         def draw(self, scores, thresholds, rng, reached_scores=reached_scores):
