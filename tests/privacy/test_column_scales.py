@@ -72,8 +72,8 @@ def test_a_unit_that_gains_rows_costs_no_more_than_rows_that_are_replaced():
 
 
 def longest(scaling, rows):
-    found = unit_rows(rows, 1.0, shortest_length(rows.shape[1] - 2), scaling=scaling).astype(object)
-    return max(int(value) for value in (found[:, :-1] ** 2).sum(axis=1))
+    scaled = unit_rows(rows, 1.0, shortest_length(rows.shape[1] - 2), scaling=scaling).astype(object)
+    return max(int(value) for value in (scaled[:, :-1] ** 2).sum(axis=1))
 
 
 def scaled_cases():
@@ -143,8 +143,8 @@ def test_no_slope_is_bent(relation):
     assert prepared.parameters["column_scales"] == "private"
     assert max(outcome.moments.half_widths[1:5]) < 0.25
     assert np.allclose(outcome.moments.centers[1:5], -0.6, atol=0.02)
-    found = {term.name: term.estimate for term in MomentAnswers(outcome.moments).fit().coefficients}
-    assert [found[name] for name in NAMES] == pytest.approx([0.8, -0.5, 0.0, 0.0], abs=0.05)
+    slopes = {term.name: term.estimate for term in MomentAnswers(outcome.moments).fit().coefficients}
+    assert [slopes[name] for name in NAMES] == pytest.approx([0.8, -0.5, 0.0, 0.0], abs=0.05)
 
 
 def test_narrow_columns_are_found_that_would_be_missed(monkeypatch):

@@ -15,7 +15,7 @@ from discreet.methods.screening import decorrelated_estimates
 from discreet.methods.screening.decorrelated_plan import ScorePlan
 from discreet.methods.screening.decorrelated_scores import DecorrelatedScreening
 from discreet.methods.screening.step_down import StepDown
-from discreet.methods.screening.threshold_choice import AboveThreshold, Drawn
+from discreet.methods.screening.threshold_choice import AboveThreshold, Chosen
 from tests.privacy.screenings import table_of
 
 RELATIONS = ("replace_one", "add_or_remove_one")
@@ -44,7 +44,7 @@ def handed(method, table, frozen=None):
             return reach([0], Fraction(1), lambda: int(np.argmax(counts)))
 
         def choose(self, scores, thresholds, rng):
-            return reach(scores, Fraction(self.sensitivity) / self.epsilon, lambda: Drawn([0]))
+            return reach(scores, Fraction(self.sensitivity) / self.epsilon, lambda: Chosen([0]))
 
         patch.setattr(decorrelated_estimates, "cube_noise", cube)
         patch.setattr(decorrelated_estimates, "discrete_laplace", cube)

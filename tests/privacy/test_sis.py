@@ -16,7 +16,7 @@ from discreet.methods.screening import step_down
 from discreet.methods.screening.own_score import STEPS, OwnScore
 from discreet.methods.screening.sis import IndependenceScreening
 from discreet.methods.screening.target_center import Center, Median
-from discreet.methods.screening.threshold_choice import AboveThreshold, Drawn
+from discreet.methods.screening.threshold_choice import AboveThreshold, Chosen
 from discreet.selftest.laws import subset_law
 from tests.privacy.laws import log_law, max_log_ratio
 from tests.privacy.screenings import metadata_of, reached, table_of
@@ -45,10 +45,10 @@ def screening(mechanism, **more):
 @pytest.mark.parametrize("relation", ["replace_one", "add_or_remove_one"])
 def test_worst_pair_loses_at_most_epsilon(monkeypatch, mechanism, relation):
     """P9: the exact law of what reaches the choice; the loss is near epsilon, so that little noise is wasted."""
-    one, other = (
+    law, neighboring = (
         reached(monkeypatch, screening(mechanism), table_of(rows, relation)).log_law() for rows in pair(relation)
     )
-    loss = np.abs(one - other).max()
+    loss = np.abs(law - neighboring).max()
     assert loss <= EPSILON + 1e-8
     assert loss > 0.8 * EPSILON
 
@@ -74,7 +74,7 @@ def threshold_laws(monkeypatch, method, relation, factor=1):
 
         def draw(self, scores, thresholds, rng, reached_scores=reached_scores):
             reached_scores.append((np.array(scores), thresholds[0], self))
-            return Drawn([])
+            return Chosen([])
 
         with monkeypatch.context() as patch:
             patch.setattr(AboveThreshold, "draw", draw)
@@ -99,23 +99,23 @@ def threshold_laws(monkeypatch, method, relation, factor=1):
 @pytest.mark.parametrize("relation", ["replace_one", "add_or_remove_one"])
 def test_worst_pair_of_a_threshold_loses_at_most_epsilon(monkeypatch, relation, more):
     """P9: one row moves two columns against the others, and no subset's chance by more than epsilon."""
-    one, other = threshold_laws(monkeypatch, IndependenceScreening(epsilon=EPSILON, **AUTO, **more), relation)
-    loss = np.abs(one - other).max()
+    law, neighboring = threshold_laws(monkeypatch, IndependenceScreening(epsilon=EPSILON, **AUTO, **more), relation)
+    loss = np.abs(law - neighboring).max()
     assert 0.2 * EPSILON < loss <= EPSILON + 1e-8
 
 
 def test_half_the_sensitivity_at_a_threshold_is_flagged(monkeypatch):
     """Control: a tenth of the sensitivity, for a pair that loses a good part of epsilon."""
-    one, other = threshold_laws(monkeypatch, IndependenceScreening(epsilon=EPSILON, **AUTO), "replace_one", 0.1)
-    assert np.abs(one - other).max() > 1.6 * EPSILON
+    law, neighboring = threshold_laws(monkeypatch, IndependenceScreening(epsilon=EPSILON, **AUTO), "replace_one", 0.1)
+    assert np.abs(law - neighboring).max() > 1.6 * EPSILON
 
 
 def noisy_scores(monkeypatch, method, rows, relation, **more):
     """What gets noise, in units of the noise's scale, and the record of its charge."""
-    kept = []
+    calls = []
 
     def noise(values, scale, rng):
-        kept.append([float(Fraction(value) / scale) for value in values])
+        calls.append([float(Fraction(value) / scale) for value in values])
         return values
 
     with monkeypatch.context() as patch:
@@ -123,7 +123,7 @@ def noisy_scores(monkeypatch, method, rows, relation, **more):
         table = table_of(rows, relation, **more)
         prepared = method.prepare(table.metadata, "y")
         prepared.run(table, Source.seeded(0))
-    return np.array(kept[0]), float(prepared.event.epsilon)
+    return np.array(calls[0]), float(prepared.event.epsilon)
 
 
 FEW = [{}, {"saturation": 1.0}, {"max_size": 2}, {"groups": [["x0", "x3"]], "forced": ["x1"]}]
@@ -146,8 +146,8 @@ def test_half_the_noise_of_scores_is_flagged(monkeypatch):
     scale = step_down.StepDown.scale.fget
     monkeypatch.setattr(step_down.StepDown, "scale", property(lambda self: scale(self) / 2))
     method = IndependenceScreening(epsilon=EPSILON, **AUTO)
-    one, other = (noisy_scores(monkeypatch, method, rows, "replace_one")[0] for rows in pair(columns=6))
-    assert np.abs(one - other).max() > 1.9 * EPSILON
+    law, neighboring = (noisy_scores(monkeypatch, method, rows, "replace_one")[0] for rows in pair(columns=6))
+    assert np.abs(law - neighboring).max() > 1.9 * EPSILON
 
 
 def test_units_of_several_rows_are_cut_and_covered(monkeypatch):
@@ -178,8 +178,8 @@ def test_no_score_moves_by_more_than_the_sensitivity(rows, old, new, place, satu
         ("replace_one", ([*rows[:at], old, *rows[at:]], [*rows[:at], new, *rows[at:]])),
         ("add_or_remove_one", (rows, [*rows[:at], new, *rows[at:]])),
     ):
-        one, other = (reached(monkeypatch, method, table_of(table, relation)) for table in tables)
-        assert np.abs(one.scores - other.scores).max() <= one.top_k.sensitivity
+        scoring, neighboring = (reached(monkeypatch, method, table_of(table, relation)) for table in tables)
+        assert np.abs(scoring.scores - neighboring.scores).max() <= scoring.top_k.sensitivity
 
 
 @settings(max_examples=60, deadline=None)
@@ -244,10 +244,10 @@ def test_observed_normalization_is_flagged(monkeypatch):
     """Control, P14: one row that raises a column's maximum a hundredfold takes its score from 200 to about 3."""
     small, large = [0.01, 0.01, 1.0], [1.0, 0.01, 1.0]
     method = OwnScore(n_features_to_select=1, score_func=normalized, sensitivity=2.0)
-    one, other = (reached(monkeypatch, method, table_of([*[small] * 199, last])) for last in (small, large))
-    change = np.abs(one.scores - other.scores).max() / STEPS * 2.0
+    scoring, neighboring = (reached(monkeypatch, method, table_of([*[small] * 199, last])) for last in (small, large))
+    change = np.abs(scoring.scores - neighboring.scores).max() / STEPS * 2.0
     assert change > 190.0
-    assert change > 50 * one.top_k.sensitivity / STEPS
+    assert change > 50 * scoring.top_k.sensitivity / STEPS
 
 
 @pytest.mark.parametrize("mechanism", ["canonical_lipschitz", "one_shot", "peeling"])
@@ -263,14 +263,14 @@ def test_order_of_tied_scores_does_not_matter(mechanism):
 
 def ranked(monkeypatch, method, table):
     """What the choice of a private bound is made by."""
-    kept = []
+    calls = []
     with monkeypatch.context() as patch:
         patch.setattr(
-            quantile, "noisy_min", lambda scores, gamma, epsilon, *_: kept.append((scores, gamma, epsilon)) or 0
+            quantile, "noisy_min", lambda scores, gamma, epsilon, *_: calls.append((scores, gamma, epsilon)) or 0
         )
         prepared = method.prepare(table.metadata, "y")
         prepared.run(table, Source.seeded(0))
-    return kept[0]
+    return calls[0]
 
 
 FAR = [[0.0, 0.0, y] for y in (0.1,) * 30 + (0.6,) * 20]

@@ -47,13 +47,13 @@ def require(header: Sequence[tuple[str, str]], columns: Sequence[str]) -> None:
     names = Counter(name for name, _ in header)
     for name in columns:
         if names[name] != 1:
-            found = (
+            problem = (
                 "the table has it more than once"
                 if name in names
                 else f"is not in the table{nearly(name, list(names))}"
             )
             raise DataMismatchError(
-                f"Column {shown(name)} is declared, but {found}. Correct the metadata or the table."
+                f"Column {shown(name)} is declared, but {problem}. Correct the metadata or the table."
             )
         if not is_number_or_text(kinds[name]):
             raise DataMismatchError(

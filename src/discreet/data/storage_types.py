@@ -159,8 +159,8 @@ def _of_type(column: NumericColumn | CategoryColumn, storage: str | None) -> str
 def _absent(name: str, times: Mapping[str, int], header_names: Sequence[str]) -> str | None:
     if times.get(name) == 1:
         return None
-    found = "the table has it more than once" if name in times else f"is not in the table{nearly(name, header_names)}"
-    return f"is declared, but {found}. Correct the metadata or the table."
+    problem = "the table has it more than once" if name in times else f"is not in the table{nearly(name, header_names)}"
+    return f"is declared, but {problem}. Correct the metadata or the table."
 
 
 def _of_features(

@@ -163,8 +163,9 @@ class IndependenceParameters(ScreeningParameters):
         Shares,
         SharesOf(("y_center", "y_bound")),
         Field(
-            description=f"{DIVIDED} Shares of epsilon of y_center: 0.1, or 0.2 for n_features_to_select=auto; and of "
-            "y_bound: 0.03 to 0.1, the fewer rows the more."
+            description=f"{DIVIDED} Shares of epsilon. y_center has 0.1; by default, where the target saturates by "
+            "rule, it has 0.12 to 0.25 with what is estimated after saturation. y_bound has 0.03 to 0.1. Fewer rows "
+            "have larger shares."
         ),
     ] = None
 

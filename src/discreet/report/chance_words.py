@@ -57,16 +57,16 @@ def verdict(release: Release) -> str | None:
 def _by_column(chances: Mapping[str, float], is_adjusted: bool) -> str:
     """How often a column without an effect has as large a noisy score as each of the selected ones has."""
     without = "Without an effect of its own" if is_adjusted else "If it were not associated with the target"
-    why = "only be correlated with the others" if is_adjusted else "be due to chance"
+    cause = "only be correlated with the others" if is_adjusted else "be due to chance"
     by_share = dict[str, list[str]]()
     for name, chance in sorted(chances.items(), key=lambda item: item[1]):
         by_share.setdefault(frequency(chance), []).append(name)
-    told = "; ".join(
+    shares = "; ".join(
         f"as high as {listed(names)} in {share} tables" for share, names in list(by_share.items())[:MOST_NAMED]
     )
     unsure = [name for name, chance in chances.items() if chance > LARGEST_CHANCE]
-    may = f" {listed(unsure)} may {why}." if unsure else ""
-    return f"{without}, a column would score {told}.{may}"
+    doubt = f" {listed(unsure)} may {cause}." if unsure else ""
+    return f"{without}, a column would score {shares}.{doubt}"
 
 
 def _by_noise(chance: float, what: str) -> str:

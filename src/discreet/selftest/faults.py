@@ -57,7 +57,7 @@ BOUNDS = (
     ),
     Fault(
         "rows per unit ignored: screening",
-        "methods.screening.sis:PreparedScreening._moved",
+        "methods.screening.target_plan:TargetPlan.moved",
         "n_rows_changed * metadata.rows_per_unit",
         "n_rows_changed",
         "screening",
@@ -139,7 +139,7 @@ PRINTED = (
     ),
     Fault(
         "a replaced row charged as an added one: correlations",
-        "methods.screening.sis:PreparedScreening._moved",
+        "methods.screening.target_plan:TargetPlan.moved",
         "n_rows_changed = 2 if",
         "n_rows_changed = 1 if",
         "screening",
@@ -266,8 +266,8 @@ METHODS = (
            "law = ((choice.gamma + choice.inflation) * 10 / 11,", "profile"),
     _short("PCPL, its sum of squares", "methods.subset_selection.sum_of_squares:squares_scale", "/ (epsilon * step)",
            "/ (epsilon * step) * 10 / 11", "profile"),
-    _short("DPSIS", "methods.screening.sis:PreparedScreening._choice", "self._moved * GRID**2",
-           "self._moved * GRID**2 * Fraction(10, 11)", "screening"),
+    _short("DPSIS", "methods.screening.sis:PreparedScreening._choice", "self.plan.moved * GRID**2",
+           "self.plan.moved * GRID**2 * Fraction(10, 11)", "screening"),
     _short("DPSIS, few noisy scores", "methods.screening.step_down:StepDown.scale", "self.sensitivity / self.epsilon",
            "self.sensitivity / self.epsilon * Fraction(10, 11)", "screening"),
     _short("DPSIS, its target's mean", "methods.screening.target_center:Center.estimate",

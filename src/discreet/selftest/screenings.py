@@ -17,6 +17,8 @@ HALVES = both_ways(
     (-0.9, 0.9, 1.0),
 )
 """A row that takes from one column's split all that it can give another's."""
+MANY_ROWS = 100_000
+"""As a guess of their number: a bound of the target is bought by rule."""
 IN_ORDER = tuple((place + 0.5) * 2.0**-64 for place in range(100))
 """Words that put rows into their order."""
 
@@ -31,7 +33,9 @@ def _screening(relation: str, epsilon: float, _: int) -> list[Evidence]:
         {"mechanism": "canonical_lipschitz", "y_center": "middle"},
         {"mechanism": "peeling", "y_center": "middle"},
         {"mechanism": "peeling", "delta": DELTA, "y_center": "middle"},
+        {"mechanism": "one_shot", "n0": MANY_ROWS},
         {"n_features_to_select": "auto", "n0": 20},
+        {"n_features_to_select": "auto", "n0": MANY_ROWS},
         {"n_features_to_select": "auto", "y_center": "middle", "n0": 20},
     )
     cases = [Case("DPSIS", f"P9: {words_of(kind)}", "sis", "sis", P9, untested | kind) for kind in kinds]

@@ -214,13 +214,13 @@ def _part(
     method: NoisyMoments, budget: tuple[float, float], bought: Sequence[Release], metadata: Metadata
 ) -> NoisyMoments:
     """Return the request of the next part; after the first, columns and target are encoded as in the first."""
-    asked = method.model_dump() | {"epsilon": shortened(Fraction(budget[0])), "delta": budget[1]}
-    asked |= {"selective_inference": "none", "fit": False}
+    parameters = method.model_dump() | {"epsilon": shortened(Fraction(budget[0])), "delta": budget[1]}
+    parameters |= {"selective_inference": "none", "fit": False}
     if not bought:
-        return NoisyMoments(**asked)
+        return NoisyMoments(**parameters)
     first = moments_of(bought[0])
-    asked |= {"count_clipped": False, "level": (first.y_center, first.y_bound)}
-    return FurtherMoments(**asked, scaling=scaling_of(first, metadata))
+    parameters |= {"count_clipped": False, "level": (first.y_center, first.y_bound)}
+    return FurtherMoments(**parameters, scaling=scaling_of(first, metadata))
 
 
 # ---- pooled

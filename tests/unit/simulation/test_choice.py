@@ -108,12 +108,12 @@ def test_the_choice_knows_masked_effects_where_they_are_supposed():
     plain = best_selection(public, "y", epsilon=1.0, supposed={"n_true": 2})
     assert plain.rival.method not in SEARCHES
     supposed = {"effects": MASKED, "noise_sd": 0.3, "correlation": CORRELATION}
-    told = best_selection(public, "y", epsilon=1.0, supposed=supposed)
-    assert told.rival.method in SEARCHES
-    assert told.supposed == {"effects": MASKED, "noise_sd": 0.3, "correlation": [CORRELATION]}
+    informed = best_selection(public, "y", epsilon=1.0, supposed=supposed)
+    assert informed.rival.method in SEARCHES
+    assert informed.supposed == {"effects": MASKED, "noise_sd": 0.3, "correlation": [CORRELATION]}
     right = [
-        expected(masked(1000), [one.rival], [1.0], n_tables=N_TABLES, n_draws=2, seed=7)[0].right
-        for one in (told, plain)
+        expected(masked(1000), [choice.rival], [1.0], n_tables=N_TABLES, n_draws=2, seed=7)[0].right
+        for choice in (informed, plain)
     ]
     assert right[0] > 0.7
     assert right[1] < 0.3

@@ -333,6 +333,21 @@ def decorrelation(columns: Columns, first: Pilot, groups: Bools, distance: int, 
     return Decorrelation(scoring, shifts, row_variances, variances, slope * sizes, leaks)
 
 
+def leak_variances(scores: Decorrelation, sizes: Floats, noise: Floats, n_rows: float, units: Integers) -> Floats:
+    """Return the variances of scores by what the noise of the correlations lets through of the effects of chosen units.
+
+    `sizes` are the noisy absolute scores of the columns, in rows, `noise` the variances of what is not effect in them,
+    `units` the chosen unit of each column, -1 where it is not chosen. Shapes: all (p,).
+    """
+    # What the pilot left of an effect, squared; none where the score says less than its noise.
+    effects = np.maximum((sizes - np.abs(scores.shifts) * n_rows) ** 2 - noise, 0.0) / scores.slopes**2
+    through = scores.leaks * effects
+    # Of a category's columns the one that lets most through: they share one score.
+    chosen = [through[:, units == unit].max(axis=1) for unit in np.unique(units[units >= 0])]
+    variances: Floats = np.sum(chosen, axis=0) if chosen else np.zeros(len(sizes))
+    return variances
+
+
 def whitening(columns: Columns) -> tuple[Integers, Integers]:
     """Return the whole numbers that make columns uncorrelated, if they are as is known, cut at `CHECKED` deviations.
 

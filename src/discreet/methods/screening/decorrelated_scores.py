@@ -26,6 +26,7 @@ from discreet.kernels.sufficient_statistics.decorrelation import (
     Decorrelation,
     decorrelation,
     fit_of,
+    leak_variances,
 )
 from discreet.mechanisms.cube import cube_variance
 from discreet.mechanisms.rng import Source
@@ -36,9 +37,9 @@ from discreet.methods.base.request_facts import public_columns as columns_record
 from discreet.methods.screening.decorrelated_columns import entering_together, saturated_rows
 from discreet.methods.screening.decorrelated_estimates import NoisyEstimates
 from discreet.methods.screening.decorrelated_plan import CLAIM, ScorePlan, check_shares, within
-from discreet.methods.screening.step_down import StepDown, by_column, thresholds_for
-from discreet.methods.screening.threshold_choice import Drawn
-from discreet.methods.screening.units import Units
+from discreet.methods.screening.step_down import thresholds_for
+from discreet.methods.screening.threshold_choice import Chosen
+from discreet.methods.screening.units import FORCED, Units
 from discreet.parameters.screening import DecorrelatedParameters
 from discreet.release import NoiseRecord, StepRecord
 from discreet.typing import Floats, Integers
@@ -149,7 +150,6 @@ class PreparedScores(Preparation):
             plan.budget["screening"],
             plan.moved * GRID**2,
             GRID**2,
-            plan.rows_per_unit,
             method.max_false,
             max_size=method.max_size,
         )
@@ -225,29 +225,28 @@ class PreparedScores(Preparation):
         # All is cut, so that no sum wraps around: that would tell neighbors apart.
         shifted = np.abs(np.clip(sums, -MOST_SCORE, MOST_SCORE) + _steps(scores.shifts * n_rows))
         own = shifted - _steps(DEVIATIONS * (np.sqrt(variances) - math.sqrt(variances.mean())))
-        drawn = self.choice.draw(plan.entering.scores(np.maximum(own, 0)), thresholds, rng)
-        names = tuple(self.candidates[place] for place in plan.units.columns(drawn.chosen))
-        chances = {} if drawn.noisy is None else self._chances(drawn, scores, n_rows, variances)
+        choice = self.choice.draw(plan.entering.scores(np.maximum(own, 0)), thresholds, rng)
+        names = tuple(self.candidates[place] for place in plan.units.columns(choice.units))
+        chances = self._chances(choice, scores, n_rows, variances)
         return Outcome(names, noise, (*noisy.steps, self._screening(noise)), chances=chances)
 
-    def _chances(self, drawn: Drawn, scores: Decorrelation, n_rows: float, variances: Floats) -> dict[str, float]:
+    def _chances(self, choice: Chosen, scores: Decorrelation, n_rows: float, variances: Floats) -> dict[str, float]:
         """Return by selected column how often one without an effect beside the others has as large a noisy score."""
-        units = self.plan.entering
-        if drawn.noisy is None or not isinstance(self.choice, StepDown):
+        if choice.noisy_scores is None:
             return {}
-        unit_of = np.arange(units.n_units) if units.unit_of is None else units.unit_of
-        noise = cube_variance(units.n_units, self.choice.scale / GRID**2)
-        # What the pilot left of an effect, squared, by the unit's score; where that is below its noise, none.
-        own = np.where(unit_of >= 0, drawn.noisy[unit_of], 0.0)
-        left = np.maximum((own - np.abs(scores.shifts) * n_rows) ** 2 - variances - noise, 0.0) / scores.slopes**2
-        through = (scores.leaks * left)[:, :, None] * (unit_of[None, :, None] == np.array(drawn.chosen, dtype=np.int64))
-        whole = variances + through.max(axis=1).sum(axis=1)
-        of_units = np.array([whole[unit_of == unit].max() for unit in range(units.n_units)])
-        chances = self.choice.chances(drawn.noisy, of_units)
-        return by_column(chances, drawn, self.plan.units, self.candidates)
+        units = self.plan.entering
+        owners = units.owners(self.plan.width)
+        noise = variances + cube_variance(units.n_units, self.choice.scale / GRID**2)
+        sizes = np.where(owners == FORCED, 0.0, choice.noisy_scores[owners])
+        effects_of = np.where(np.isin(owners, choice.units), owners, FORCED)
+        with_leaks = variances + leak_variances(scores, sizes, noise, n_rows, effects_of)
+        of_units = np.zeros(units.n_units)
+        np.maximum.at(of_units, owners[owners != FORCED], with_leaks[owners != FORCED])
+        return self.choice.chances(choice, of_units, self.plan.units, self.candidates)
 
 
 def _steps(rows: Floats) -> Integers:
-    """Return scores in whole steps, from rows."""
-    steps: Integers = np.rint(np.clip(rows * GRID**2, -MOST_SCORE, MOST_SCORE)).astype(np.int64)
+    """Return scores in whole steps, from rows; what is no number counts as 0, as it would have none of the bounds."""
+    numbers = np.nan_to_num(rows * GRID**2, nan=0.0)
+    steps: Integers = np.rint(np.clip(numbers, -MOST_SCORE, MOST_SCORE)).astype(np.int64)
     return steps

@@ -1,6 +1,5 @@
 """Private sure independence screening: the k columns that go most with the target, one by one (Swope et al. 2024)."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -10,8 +9,7 @@ import numpy as np
 from pydantic import model_validator
 
 from discreet.accounting.events import event_record
-from discreet.accounting.guarantee import exact, exact_delta, exact_epsilon
-from discreet.accounting.neighbors import NeighboringRelation
+from discreet.accounting.guarantee import exact_delta, exact_epsilon
 from discreet.data.engine import Table
 from discreet.data.metadata import Metadata
 from discreet.data.score_design import ScoreDesign
@@ -21,7 +19,7 @@ from discreet.mechanisms.rng import Source
 from discreet.methods.base.candidates import columns_progress, columns_read, features_of, public_candidates
 from discreet.methods.base.method import Outcome, Preparation, Progress
 from discreet.methods.base.request_facts import not_protected
-from discreet.methods.screening.median_split import MOVED, split_scores
+from discreet.methods.screening.median_split import split_scores
 from discreet.methods.screening.noise_test import (
     associations_tested,
     epsilon_beside,
@@ -29,13 +27,13 @@ from discreet.methods.screening.noise_test import (
     prepare_with_default_test,
 )
 from discreet.methods.screening.screener import Screening, target_coding
-from discreet.methods.screening.step_down import StepDown, by_column, thresholds_for
+from discreet.methods.screening.step_down import StepDown, thresholds_for
 from discreet.methods.screening.target_bound import Bound
-from discreet.methods.screening.target_center import CLAIM, Center, Median, has_two_values
+from discreet.methods.screening.target_center import CLAIM, Center
+from discreet.methods.screening.target_plan import TargetPlan
 from discreet.methods.screening.threshold_choice import (
     MAX_FALSE,
     AboveThreshold,
-    Drawn,
     check_number_of_rows,
     needed_of,
     variance_of_no_effect,
@@ -43,32 +41,11 @@ from discreet.methods.screening.threshold_choice import (
 from discreet.methods.screening.top_k_choice import TopK
 from discreet.methods.screening.units import Units
 from discreet.methods.subset_selection.subset_regression import events_of
-from discreet.methods.subset_selection.target_scale import target_shares
 from discreet.parameters.screening import IndependenceParameters
 from discreet.release import NoiseRecord, StepRecord
 
 UNIT, UNIT_OF_SPLITS = "products of scaled columns", "rows above less rows below each column's median"
 """Of the scores: a row whose cell and target both lie at their ends counts 1."""
-
-CENTER_SHARE = 0.1
-"""Of epsilon, for the target's mean.
-
-With m the mean of a column on its scaled range, an error of the mean moves its score by m times 2.8 / epsilon_y, and
-the choice asks for scores of about 4 log C(d, k) / epsilon_k. What both cost together is least at a share of .13 to .05
-for m = 1/2 and from a hundred to a million columns, and within 3% of the least at .1.
-"""
-
-SATURATIONS = ((0.05, 1.0, 0.1), (0.08, 0.5, 0.05), (math.inf, 0.3, 0.02))
-"""Where the number of columns is chosen as well: of columns and of the target, by the largest threshold a row. A target
-seldom fills its bounds. Few rows need signs, many can do without; skewed columns lose by them."""
-
-SATURATION_OF_UNKNOWN = (0.5, 0.1)
-"""Where nobody says how many rows there are."""
-
-SHARES_BY_RULE, ROWS_BY_RULE, SHARE_OF_MEDIAN = (0.12, 0.25), 60, Fraction(2, 5)
-"""Of epsilon, for the target's center and the mean of what is left of it once it saturates: more, the fewer rows there
-are times epsilon over what a unit moves, from 500 of these down to 240; of that share, what the center has."""
-
 
 SCORE_BY_RULE = 5
 """Times as large a score as of a target that does not saturate is expected of the last selected column."""
@@ -136,7 +113,7 @@ class IndependenceScreening(IndependenceParameters, Screening):
             self.check_size(len(features))
         coding = target_coding(metadata, target, self.level, self.codes)
         design = ScoreDesign.plan(metadata, target, features, **coding, splits=self.median_split)
-        if self.n_features_to_select == "auto" and not _buys_center(self, design):
+        if self.n_features_to_select == "auto" and not TargetPlan(self, design).buys_center:
             check_number_of_rows(self.number_of_rows(metadata))
         center, bound = (value if isinstance(value, float) else None for value in (self.y_center, self.y_bound))
         if center is not None or bound is not None:  # refuses what does not fit
@@ -146,17 +123,6 @@ class IndependenceScreening(IndependenceParameters, Screening):
             return PreparedScreening(self.model_copy(update={"noise_test": noise_test}), design, units)
 
         return prepare_with_default_test(self, prepared, design)
-
-
-def _buys_center(method: IndependenceScreening, design: ScoreDesign) -> bool:
-    """Whether the target's center is estimated, and with it the number of rows where that is private.
-
-    Halves are equally large, so that what is taken off the target changes no score of a median split: there the center
-    only says where a target of many values saturates.
-    """
-    needs_rows = method.n_features_to_select == "auto" and method.number_of_rows(design.metadata) is None
-    is_idle = method.median_split and has_two_values(design) and not needs_rows
-    return method.y_center == "private" and not is_idle
 
 
 class PreparedScreening(Preparation):
@@ -176,16 +142,12 @@ class PreparedScreening(Preparation):
 
     def __init__(self, method: IndependenceScreening, whole: ScoreDesign, units: Units) -> None:
         self.method, self.whole, self.units = method, whole, units
-        self.has_two_values = has_two_values(whole)
+        self.plan = plan = TargetPlan(method, whole)
         self.columns, self.target, self.candidates = columns_read(whole), whole.target, whole.features
-        epsilon, of_bound = exact_epsilon(method.epsilon), self._share_of_bound
+        epsilon = exact_epsilon(method.epsilon)
         self.test = plan_noise_test(method, whole, epsilon)
-        self.bound = Bound(whole, epsilon * of_bound) if of_bound else None
-        of_center, of_shift = self._shares_of_center
-        self.center = self._center(epsilon * of_center) if of_center else None
-        self.shift = Center(whole, epsilon * of_shift) if of_shift else None
-        remaining = epsilon * (1 - of_bound - of_center - of_shift)
-        self.choice = self._choice(epsilon_beside(self.test, remaining))
+        self.center, self.bound, self.shift = plan.center(epsilon), plan.bound(epsilon), plan.shift(epsilon)
+        self.choice = self._choice(epsilon_beside(self.test, epsilon * (1 - plan.share)))
         self.noise = self._noise_record()
         records = [
             *([self.center.part()] if self.center else []),
@@ -202,101 +164,32 @@ class PreparedScreening(Preparation):
         self.not_protected = not_protected(whole.metadata)
 
     @property
-    def _shares_of_center(self) -> tuple[Fraction, Fraction]:
-        """Of epsilon, for the center of the target, and for the mean of what is clipped around it within its bounds."""
-        if not _buys_center(self.method, self.whole):
-            return Fraction(0), Fraction(0)
-        usual = self._share_by_rule if self._by_rule else CENTER_SHARE
-        share = exact((self.method.shares or {}).get("y_center", usual), "shares['y_center']")
-        if not self._clips_near:
-            return share, Fraction(0)
-        of_center = share * (SHARE_OF_MEDIAN if self._by_rule else Fraction(1, 2))
-        return of_center, share - of_center
-
-    @property
-    def _share_by_rule(self) -> float:
-        least, most = SHARES_BY_RULE
-        n_rows = self.method.number_of_rows(self.whole.metadata)
-        rows = 0.0 if n_rows is None else n_rows * self.method.epsilon / self._moved
-        return most if rows <= 0.0 else min(max(ROWS_BY_RULE / rows, least), most)
-
-    @property
-    def _moved(self) -> int:
-        """The most that one unit changes a score by, in rows."""
-        metadata = self.whole.metadata
-        n_rows_changed = 2 if metadata.neighboring is NeighboringRelation.REPLACE_ONE else 1
-        return n_rows_changed * metadata.rows_per_unit * (MOVED if self.whole.splits else 1)
-
-    def _center(self, epsilon: Fraction) -> Center | Median:
-        """A mean, or where that comes after, a median."""
-        return (Median if self._by_rule and self._clips_near else Center)(self.whole, epsilon)
-
-    @property
-    def _share_of_bound(self) -> Fraction:
-        """Of epsilon, for how far the target lies from its center: as asked, or where rows are known to suffice."""
-        method, metadata, target = self.method, self.whole.metadata, self.whole.target
-        if self.has_two_values or isinstance(method.y_bound, float):
-            return Fraction(0)
-        stated, n_rows = (method.shares or {}).get("y_bound"), method.number_of_rows(metadata)
-        value = "private" if stated is not None else method.y_bound or "furthest"
-        shares = target_shares({"y_bound": value}, metadata, target, n_rows, method.epsilon)
-        if not shares:
-            return Fraction(0)
-        return exact(stated, "shares['y_bound']") if stated is not None else shares["y_bound"]
-
-    @property
-    def _clips_near(self) -> bool:
-        saturates = self.method.saturation is not None or self._by_rule
-        return (self.bound is not None or saturates) and not self.has_two_values
-
-    @property
-    def _by_rule(self) -> bool:
-        """Whether a rule says how near to its center the target saturates: by default, where that center is sought."""
-        method = self.method
-        if method.n_features_to_select == "auto":
-            return True
-        asks_nothing = method.saturation is None and method.y_bound is None and "y_bound" not in (method.shares or {})
-        is_wide = self.whole.metadata.layout is None
-        return asks_nothing and is_wide and method.y_center == "private" and not self.has_two_values
-
-    @property
     def _saturations(self) -> tuple[float, float]:
-        """Of columns and of the target: as stated, or by how many rows there publicly are beside the threshold."""
-        if self.method.saturation is not None or not self._by_rule:
-            stated = self.method.saturation or 1.0
-            return 1.0 if self.whole.splits else stated, stated
-        n_rows = self.method.number_of_rows(self.whole.metadata)
-        if n_rows is None:
-            return 1.0 if self.whole.splits else SATURATION_OF_UNKNOWN[0], SATURATION_OF_UNKNOWN[1]
-        share = self._needed(n_rows) / max(n_rows, 1)
-        columns, target = next(part for most, *part in SATURATIONS if share < most)
-        # Which columns are compared: one that lies near an end of its bounds loses beside others.
-        return 1.0 if self.whole.splits or isinstance(self.choice, TopK) else columns, target
+        """Of columns and of the target."""
+        n_rows = self.plan.n_rows
+        return self.plan.saturations(None if n_rows is None else self._needed(n_rows) / max(n_rows, 1))
 
     def _needed(self, n_rows: float) -> float:
         """A score that is seldom had by chance, in rows."""
         if not isinstance(self.choice, TopK):
             return self._thresholds(n_rows)[0] / GRID**2
-        return needed_of(
-            len(self.whole.features), 2.0 * float(self.choice.sensitivity / self.choice.epsilon) / GRID**2, n_rows
-        )
+        scale = 2.0 * float(self.choice.sensitivity / self.choice.epsilon) / GRID**2
+        return needed_of(len(self.whole.features), scale, n_rows)
 
     def _choice(self, epsilon: Fraction) -> TopK | StepDown | AboveThreshold:
-        metadata = self.whole.metadata
-        sensitivity = self._moved * GRID**2
+        sensitivity, n_rows = self.plan.moved * GRID**2, self.plan.n_rows
         if self.method.n_features_to_select == "auto":
             max_false = self.method.max_false or MAX_FALSE
-            facts = (self.units, epsilon, sensitivity, GRID**2, metadata.rows_per_unit, max_false)
+            facts = (self.units, epsilon, sensitivity, GRID**2, max_false)
             return thresholds_for(*facts, self.method.noise, self.method.max_size)
-        n_rows = self.method.number_of_rows(metadata)
-        largest = None if n_rows is None else n_rows * (SCORE_BY_RULE if self._by_rule else 1)
+        largest = None if n_rows is None else n_rows * (SCORE_BY_RULE if self.plan.is_by_rule else 1)
         return self.method.top_k(len(self.whole.features), epsilon, sensitivity, GRID**2, largest)
 
     def _noise_record(self, n_rows: float | None = None) -> NoiseRecord:
         """The noise box, with the threshold where the number of rows is public, guessed or released."""
         unit = UNIT_OF_SPLITS if self.whole.splits else UNIT
         record = self.choice.noise_record(GRID**2, unit, self._formula(), CLAIM)
-        n_rows = n_rows or self.method.number_of_rows(self.whole.metadata)
+        n_rows = n_rows or self.plan.n_rows
         if isinstance(self.choice, TopK) or n_rows is None:
             return record
         return record.model_copy(update={"threshold": self._thresholds(n_rows)[0] / GRID**2})
@@ -330,14 +223,14 @@ class PreparedScreening(Preparation):
             parameters.pop("noise_test", None)  # it is never made
         if (saturation := self._saturations[0]) < 1.0:
             parameters["saturation"] = saturation
-        elif self._by_rule and not self.has_two_values:
+        elif self.plan.is_by_rule and not self.plan.has_two_values:
             parameters["y_saturation"] = self._saturations[1]
         if self.whole.codes is not None:
             parameters["codes"] = dict(self.whole.codes)
         if self.center is None:
             design = self._around(self._public_center)
             parameters |= {"y_center": design.center, "y_bound": design.bound}
-        elif not self.has_two_values:
+        elif not self.plan.has_two_values:
             parameters["y_bound"] = self._around(self.whole.center).bound
         if self.bound is not None:
             parameters["y_bound"] = "private"
@@ -350,10 +243,10 @@ class PreparedScreening(Preparation):
     def _around(self, center: float, bound: float | None = None) -> ScoreDesign:
         """The row map around a center: a target of two values keeps both, another is clipped at its bound."""
         saturation, of_target = self._saturations
-        near = 1.0 if self.has_two_values else of_target
+        near = 1.0 if self.plan.has_two_values else of_target
         stated = self.method.y_bound if isinstance(self.method.y_bound, float) else None
         bound = bound or stated or near * self.whole.bound
-        if stated is None and self.has_two_values:
+        if stated is None and self.plan.has_two_values:
             bound += abs(center - self.whole.center)
         return replace(self.whole, center=center, bound=bound, saturation=saturation)
 
@@ -381,10 +274,7 @@ class PreparedScreening(Preparation):
         design, noise, steps = self._around(self._public_center), self.noise, self.steps
         center, n_rows, estimates = self._public_center, None, list[StepRecord]()
         if self.center is not None:
-            if isinstance(self.center, Median):
-                place = self.center.estimate(table, rng)
-            else:
-                place, n_rows = self.center.estimate(table, rng)
+            place, n_rows = self.center.estimate(table, rng)
             center = self.whole.center + place * self.whole.bound
             design = self._around(center)
             estimates.append(self.center.part().record(design.center))
@@ -400,24 +290,18 @@ class PreparedScreening(Preparation):
             noise = self._noise_record(n_rows)
             steps = (*estimates, self._screening(noise))
         if design.splits:
-            public = self.method.number_of_rows(self.whole.metadata)
-            scores = np.abs(split_scores(table, design, public, rng, progress)) * GRID
+            scores = np.abs(split_scores(table, design, self.plan.n_rows, rng, progress)) * GRID
         else:
             scores = np.abs(table.products(design, columns_progress(progress, len(design.features))))
         if isinstance(self.choice, TopK):
             places, chances = self.choice.draw(scores, rng), dict[str, float]()
         else:
-            n_rows = n_rows or check_number_of_rows(self.method.number_of_rows(self.whole.metadata))
-            drawn = self.choice.draw(self.units.scores(scores), self._thresholds(n_rows), rng)
-            places, chances = self.units.columns(drawn.chosen), self._chances(drawn, n_rows)
+            n_rows = n_rows or check_number_of_rows(self.plan.n_rows)
+            choice = self.choice.draw(self.units.scores(scores), self._thresholds(n_rows), rng)
+            variances = np.full(self.units.n_units, self._variance(n_rows))
+            places = self.units.columns(choice.units)
+            chances = self.choice.chances(choice, variances, self.units, self.whole.features)
         selected = tuple(design.features[place] for place in places)
         if self.test is not None:
             steps = (*estimates, self._screening(noise), associations_tested(self.test, table, selected, rng))
         return Outcome(selected, noise, steps, chances=chances)
-
-    def _chances(self, drawn: Drawn, n_rows: float) -> dict[str, float]:
-        """Return by selected column how often one without an effect has as large a noisy score."""
-        if drawn.noisy is None or not isinstance(self.choice, StepDown):
-            return {}
-        variances = np.full(len(drawn.noisy), self._variance(n_rows))
-        return by_column(self.choice.chances(drawn.noisy, variances), drawn, self.units, self.whole.features)

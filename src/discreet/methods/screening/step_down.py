@@ -9,11 +9,12 @@ from statistics import NormalDist
 from typing import Any
 
 import numpy as np
+from typing_extensions import override
 
 from discreet.accounting.events import CubeEvent, Event
 from discreet.mechanisms.cube import check_cube, cube_noise
 from discreet.mechanisms.rng import Source
-from discreet.methods.screening.threshold_choice import AboveThreshold, Drawn, check_threshold
+from discreet.methods.screening.threshold_choice import AboveThreshold, ChoiceOfNumber, Chosen, check_threshold
 from discreet.methods.screening.units import Units
 from discreet.parameters.screening import TopKNoise
 from discreet.release import NoiseRecord
@@ -33,38 +34,15 @@ OCTAVES = 16
 
 
 @dataclass(frozen=True)
-class StepDown:
+class StepDown(ChoiceOfNumber):
     """The choice of the columns whose noisy scores lie above thresholds that fall with each column chosen.
 
-    Parameters
-    ----------
-    units : Units
-        What is chosen: columns, and groups of them.
-    epsilon : Fraction
-        In nats.
-    sensitivity : int
-        The most that one unit changes each score by, in steps.
-    step : int
-        Steps in one row.
-    rows_per_unit : int
-        The most rows of one unit, which may go together.
-    max_false : float
-        Chance of a false column, whichever others go with the target.
-    max_size : int, optional
-        Most units that are chosen.
+    `max_false` holds whichever other columns go with the target.
 
     References
     ----------
     Hardt and Talwar 2010 (noise of a cube); Romano and Wolf 2005 (stepwise thresholds).
     """
-
-    units: Units
-    epsilon: Fraction
-    sensitivity: int
-    step: int
-    rows_per_unit: int
-    max_false: float
-    max_size: int | None = None
 
     def __post_init__(self) -> None:
         check_threshold(self.thresholds(1.0)[0] / self.step, self.epsilon)
@@ -74,11 +52,6 @@ class StepDown:
     def event(self) -> Event:
         """What is done to the data: one vector with cube noise."""
         return CubeEvent(self.epsilon)
-
-    @property
-    def is_concentrated(self) -> bool:
-        """One vector costs epsilon whatever delta is."""
-        return False
 
     @property
     def scale(self) -> Fraction:
@@ -105,15 +78,23 @@ class StepDown:
         rows = _thresholds(self.units.n_units, self._largest_group, scale, sd, self.max_false)
         return tuple(math.ceil(threshold * self.step) for threshold in rows)
 
-    def draw(self, scores: Integers, thresholds: tuple[int, ...], rng: Source) -> Drawn:
+    def draw(self, scores: Integers, thresholds: tuple[int, ...], rng: Source) -> Chosen:
         """Return the chosen units, and the noisy scores of all. Claim: ``mechanisms/cube.privacy.md``."""
         noisy = cube_noise(scores.tolist(), self.scale, rng)
         order = sorted(range(len(noisy)), key=lambda place: -noisy[place])[: self.max_size]
         is_above = [noisy[place] > least for place, least in zip(order, thresholds, strict=False)]
         chosen = order[: is_above.index(False)] if False in is_above else order
-        return Drawn(sorted(chosen), np.array(noisy, dtype=np.float64) / self.step)
+        return Chosen(sorted(chosen), np.array(noisy, dtype=np.float64) / self.step)
 
-    def chances(self, noisy: Floats, variances: Floats) -> Floats:
+    @override
+    def chances(self, choice: Chosen, variances: Floats, units: Units, candidates: Sequence[str]) -> dict[str, float]:
+        if choice.noisy_scores is None:
+            return {}
+        by_unit = self.chances_of_units(choice.noisy_scores, variances)
+        owners = zip(candidates, units.owners(len(candidates)), strict=True)
+        return {name: float(by_unit[unit]) for name, unit in owners if unit in choice.units}
+
+    def chances_of_units(self, noisy: Floats, variances: Floats) -> Floats:
         """Return how often the largest of a unit's noisy score and of the smaller ones is as large without an effect.
 
         `noisy` in rows, `variances` those of each unit's score where it has no effect. It is 1 / N_DRAWN at least, and
@@ -147,26 +128,18 @@ def thresholds_for(
     epsilon: Fraction,
     sensitivity: int,
     step: int,
-    rows_per_unit: int,
     max_false: float,
     noise: TopKNoise | None = None,
     max_size: int | None = None,
-) -> "StepDown | AboveThreshold":
+) -> StepDown | AboveThreshold:
     """Return the choice of all columns above thresholds: from noisy scores where there are few, else by one draw.
 
     `noise` is the law of that draw, which whoever states one gets.
     """
-    facts = (units, epsilon, sensitivity, step, rows_per_unit, max_false)
+    facts = (units, epsilon, sensitivity, step, max_false, max_size)
     if noise is None and units.n_units <= MOST_UNITS:
-        return StepDown(*facts, max_size)
-    return AboveThreshold(*facts, noise or "exponential", max_size)
-
-
-def by_column(chances: Floats, drawn: Drawn, units: Units, candidates: Sequence[str]) -> dict[str, float]:
-    """Return the chances of the chosen units by the columns of each."""
-    unit_of = range(len(candidates)) if units.unit_of is None else units.unit_of
-    owners = zip(candidates, unit_of, strict=True)
-    return {name: float(chances[unit]) for name, unit in owners if unit in drawn.chosen}
+        return StepDown(*facts)
+    return AboveThreshold(*facts, noise or "exponential")
 
 
 @lru_cache(maxsize=256)

@@ -131,9 +131,12 @@ class Median:
         """Return the part with its privacy cost: permute-and-flip among equally spaced points."""
         return rank_part("y_center", self.epsilon, MEDIAN, self.design.metadata, CENTERS)
 
-    def estimate(self, table: Table, rng: Source) -> float:
-        """Return the target's noisy median on its scaled range, in [-1, 1]. Claim: ``sis.privacy.md``."""
+    def estimate(self, table: Table, rng: Source) -> tuple[float, None]:
+        """Return the target's noisy median on its scaled range, in [-1, 1], and no number of rows.
+
+        Claim: ``sis.privacy.md``. Cost: one pass over the target.
+        """
         metadata = self.design.metadata
         counts = table.target_counts(self.design, center_counts, CENTERS)
         place = noisy_quantile(counts, MEDIAN, metadata.neighboring, metadata.rows_per_unit, self.epsilon, rng)
-        return 2.0 * place / (CENTERS - 1) - 1.0
+        return 2.0 * place / (CENTERS - 1) - 1.0, None

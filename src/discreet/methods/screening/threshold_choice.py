@@ -1,6 +1,7 @@
 """The choice of all columns above a threshold, whose number is part of the choice: its noise, and where it lies."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -41,24 +42,24 @@ TYPICAL_MEAN = 0.25
 
 
 @dataclass(frozen=True)
-class Drawn:
-    """What a choice above a threshold drew.
+class Chosen:
+    """What a choice above thresholds chose.
 
     Parameters
     ----------
-    chosen : list of int
+    units : list of int
         Places of the chosen units, in increasing order.
-    noisy : ndarray of float, shape (number of units,), optional
-        Noisy scores of all units, in rows, where these were drawn.
+    noisy_scores : ndarray of float, shape (number of units,), optional
+        Of all units, in rows, where these are released.
     """
 
-    chosen: list[int]
-    noisy: Floats | None = None
+    units: list[int]
+    noisy_scores: Floats | None = None
 
 
 @dataclass(frozen=True)
-class AboveThreshold:
-    """The choice of the columns whose scores lie above a public threshold.
+class ChoiceOfNumber:
+    """A choice of columns that chooses their number as well.
 
     Parameters
     ----------
@@ -70,12 +71,8 @@ class AboveThreshold:
         The most that one unit changes each score by, in steps.
     step : int
         Steps in one row.
-    rows_per_unit : int
-        The most rows of one unit, which may go together.
     max_false : float
-        Chance of a false column where no column goes with the target.
-    noise : {"exponential", "gumbel"}
-        Its law.
+        Chance of a false column.
     max_size : int, optional
         Most units that are chosen.
     """
@@ -84,10 +81,37 @@ class AboveThreshold:
     epsilon: Fraction
     sensitivity: int
     step: int
-    rows_per_unit: int
     max_false: float
-    noise: TopKNoise = "exponential"
     max_size: int | None = None
+
+    @property
+    def is_concentrated(self) -> bool:
+        """Nothing here costs less in rho: all of epsilon is spent whatever delta is."""
+        return False
+
+    def chances(self, choice: Chosen, variances: Floats, units: Units, candidates: Sequence[str]) -> dict[str, float]:
+        """Return by chosen column how often one without an effect has as large a score; empty where it is not known.
+
+        `variances` are those of the units' scores without an effect, in rows; `units` tells which candidates make them.
+        Shapes: variances (n_units,).
+        """
+        del choice, variances, units, candidates
+        return {}
+
+
+@dataclass(frozen=True)
+class AboveThreshold(ChoiceOfNumber):
+    """The choice of the columns whose scores lie above a public threshold, by one draw among all subsets.
+
+    `max_false` holds where no column goes with the target.
+
+    Parameters
+    ----------
+    noise : {"exponential", "gumbel"}
+        Its law.
+    """
+
+    noise: TopKNoise = "exponential"
 
     def __post_init__(self) -> None:
         # The noise of a center adds less than what is left here.
@@ -99,11 +123,6 @@ class AboveThreshold:
     def event(self) -> Event:
         """What is done to the data: one draw over all subsets."""
         return SelectionEvent(self.epsilon, self.noise)
-
-    @property
-    def is_concentrated(self) -> bool:
-        """One draw costs epsilon whatever delta is."""
-        return False
 
     @property
     def absent_weight(self) -> int:
@@ -128,10 +147,10 @@ class AboveThreshold:
         )
         return (math.ceil(min(rows, LARGEST) * self.step),)
 
-    def draw(self, scores: Integers, thresholds: tuple[int, ...], rng: Source) -> "Drawn":
+    def draw(self, scores: Integers, thresholds: tuple[int, ...], rng: Source) -> Chosen:
         """Return the chosen units. Claim: ``mechanisms/threshold.privacy.md``."""
         law = (thresholds[0], self.epsilon, self.sensitivity, rng, self.absent_weight, self.noise, self.max_size)
-        return Drawn([int(place) for place in above_threshold(scores, *law)])
+        return Chosen([int(place) for place in above_threshold(scores, *law)])
 
     @property
     def _n_subsets(self) -> int:

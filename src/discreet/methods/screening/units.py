@@ -49,6 +49,10 @@ class Units:
         first, unit_of[is_free] = np.unique(unit_of[is_free], return_inverse=True)
         return cls(int(is_free.sum()), len(first), unit_of)
 
+    def owners(self, n_columns: int) -> npt.NDArray[np.int64]:
+        """Return the unit of each column, `FORCED` for one that always enters. Shapes: returns (n_columns,)."""
+        return np.arange(n_columns) if self.unit_of is None else self.unit_of
+
     def scores(self, column_scores: Integers) -> Integers:
         """Return the largest score of each unit's columns: it moves by no more than one of them does."""
         if self.unit_of is None:

@@ -19,7 +19,7 @@ STEP = 2**10
 def choice(n_units, epsilon=Fraction(1, 10), max_false=0.05, groups=(), max_size=None):
     """Sensitivity of two rows."""
     names = [f"x{j}" for j in range(n_units)]
-    return StepDown(Units.of(names, (), groups), epsilon, 2 * STEP, STEP, 1, max_false, max_size)
+    return StepDown(Units.of(names, (), groups), epsilon, 2 * STEP, STEP, max_false, max_size)
 
 
 @pytest.mark.parametrize("d", [1, 3, 8])
@@ -45,8 +45,8 @@ def test_chance_of_a_false_column_holds_beside_effects(n_effects):
     scores[:, :n_effects] += rng.uniform(0, 600, n_effects)
     source, thresholds = Source.seeded(1), drawing.thresholds(n_rows)
     rows = (np.rint(scores * STEP)).astype(np.int64)
-    drawn = [drawing.draw(row, thresholds, source) for row in rows]
-    false = np.mean([any(place >= n_effects for place in each.chosen) for each in drawn])
+    choices = [drawing.draw(row, thresholds, source) for row in rows]
+    false = np.mean([any(place >= n_effects for place in each.units) for each in choices])
     assert false <= 0.05 + 0.01
     assert n_effects or false >= 0.05 - 0.01
 
@@ -55,12 +55,12 @@ def test_chosen_are_those_above_their_thresholds_step_by_step(monkeypatch):
     """The third is above the threshold of the first step alone when two are gone; the fourth is not reached."""
     monkeypatch.setattr(step_down, "cube_noise", lambda values, scale, rng: values)
     drawing = choice(4)
-    drawn = drawing.draw(np.array([5, 90, 70, 80]), (75, 75, 60, 1), Source.seeded(0))
-    assert drawn.chosen == [0, 1, 2, 3]
-    assert drawing.draw(np.array([5, 90, 50, 80]), (75, 75, 60, 1), Source.seeded(0)).chosen == [1, 3]
-    assert drawing.draw(np.array([5, 70, 50, 74]), (75, 75, 60, 1), Source.seeded(0)).chosen == []
-    assert choice(4, max_size=1).draw(np.array([5, 90, 50, 80]), (75, 75, 60, 1), Source.seeded(0)).chosen == [1]
-    assert drawn.noisy.tolist() == [5 / STEP, 90 / STEP, 70 / STEP, 80 / STEP]
+    all_of_them = drawing.draw(np.array([5, 90, 70, 80]), (75, 75, 60, 1), Source.seeded(0))
+    assert all_of_them.units == [0, 1, 2, 3]
+    assert drawing.draw(np.array([5, 90, 50, 80]), (75, 75, 60, 1), Source.seeded(0)).units == [1, 3]
+    assert drawing.draw(np.array([5, 70, 50, 74]), (75, 75, 60, 1), Source.seeded(0)).units == []
+    assert choice(4, max_size=1).draw(np.array([5, 90, 50, 80]), (75, 75, 60, 1), Source.seeded(0)).units == [1]
+    assert all_of_them.noisy_scores.tolist() == [5 / STEP, 90 / STEP, 70 / STEP, 80 / STEP]
 
 
 def test_thresholds_fall_with_each_column_and_rise_with_groups():
@@ -73,8 +73,8 @@ def test_thresholds_fall_with_each_column_and_rise_with_groups():
 
 def test_a_seldom_chance_takes_a_bound():
     """Beyond what drawn tables tell: above them, and above the exact quantile of the noise."""
-    bound, drawn = (choice(4, max_false=share).thresholds(400.0)[0] for share in (1e-7, 1e-2))
-    assert bound > drawn
+    bound, quantile = (choice(4, max_false=share).thresholds(400.0)[0] for share in (1e-7, 1e-2))
+    assert bound > quantile
     assert bound / STEP > gamma.isf(1e-7, 4, scale=20.0) / 2
 
 
@@ -82,20 +82,20 @@ def test_chances_are_those_of_tables_without_an_effect():
     """By fresh draws; never less than that of a larger score, and a larger variance has a larger chance."""
     drawing, rng = choice(3), np.random.default_rng(2)  # noqa: TID251 - simulated data, not noise
     noisy, variances = np.array([150.0, 90.0, 95.0]), np.array([900.0, 400.0, 400.0])
-    told = drawing.chances(noisy, variances)
+    chances = drawing.chances_of_units(noisy, variances)
     n = 200_000
     noise = rng.uniform(-1, 1, (n, 3)) * rng.gamma(4.0, 20.0, (n, 1))
     scores = np.abs(rng.normal(size=(n, 3))) * np.sqrt(variances) + noise
-    asked = [(scores.max(axis=1) >= 150).mean(), (scores[:, 1] >= 90).mean(), (scores[:, 1:].max(axis=1) >= 95).mean()]
-    asked[1] = max(asked[1], asked[2])
-    assert told == pytest.approx(asked, rel=0.05)
-    assert drawing.chances(noisy, 4 * variances)[0] > told[0]
-    assert drawing.chances(np.full(3, 1e9), variances) == pytest.approx(1 / step_down.N_DRAWN)
+    shares = [(scores.max(axis=1) >= 150).mean(), (scores[:, 1] >= 90).mean(), (scores[:, 1:].max(axis=1) >= 95).mean()]
+    shares[1] = max(shares[1], shares[2])
+    assert chances == pytest.approx(shares, rel=0.05)
+    assert drawing.chances_of_units(noisy, 4 * variances)[0] > chances[0]
+    assert drawing.chances_of_units(np.full(3, 1e9), variances) == pytest.approx(1 / step_down.N_DRAWN)
 
 
 def test_few_units_get_noisy_scores_and_many_one_draw():
     """Who states the law of a draw gets the draw."""
-    facts = (Fraction(1), 2 * STEP, STEP, 1, 0.05)
+    facts = (Fraction(1), 2 * STEP, STEP, 0.05)
     many = MOST_UNITS + 1
     for d, noise, kind in ((MOST_UNITS, None, StepDown), (many, None, AboveThreshold), (3, "gumbel", AboveThreshold)):
         assert isinstance(thresholds_for(Units(d, d), *facts, noise), kind)
