@@ -62,7 +62,7 @@ ONE_BY_ONE = {
     "data/engines/sql_catalog.py": "listed requested: names of tables that the role may read, and the one asked for",
     "data/engines/sql_session.py": "reason: words of the code, chosen by those of the library",
     "data/halves.py": "counted size: a public number of rows or of units, and what it is called",
-    "data/header.py": "missing more found shown_type: a storage type without what is inside, a name that differs in "
+    "data/header.py": "missing more problem shown_type: a storage type without what is inside, a name that differs in "
     "case alone, and names of declared columns and how many they are",
     "data/long_table.py": "complaint: what data/storage_types.py says",
     "data/score_design.py": "level shown y_bound y_center: parameters, and declared levels",

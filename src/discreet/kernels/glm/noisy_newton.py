@@ -49,6 +49,10 @@ TYPICAL_COUNT = math.exp(-2.0)
 PRIOR_SHARES = np.geomspace(8e-4, 1.0, 15)
 """Of the weak prior's standard deviation: those of slopes that are tried."""
 
+TYPICAL_SLOPE, LOG_SPREAD = 0.5, 0.7
+"""Median of the prior standard deviation of slopes, per half range, and the deviation of its logarithm: few noisy
+slopes tell little of it."""
+
 TINY_SHARE = 1e-6
 """Of the sampling variance, beside the noise's: an estimate without noise needs some variance."""
 
@@ -215,20 +219,23 @@ def _estimate(model: ScoreModel, precision: Floats, box: float) -> Floats:
 def _shrunken(problem: Problem, model: ScoreModel) -> Floats:
     """Return coefficients shrunk by as much as the score's noise asks, toward no effect and a public level.
 
-    Their prior variance is the likeliest one (Laplace's approximation). Sampling makes an estimate without noise differ
-    from them, and nothing is shrunk beside what noise hides of that. Source: Efron and Morris 1973; MacKay 1992.
+    Their prior variance is the likeliest one (Laplace's approximation), where slopes of a half are usual. Sampling
+    makes an estimate without noise differ from them, and nothing is shrunk beside what noise hides of that. Source:
+    Efron and Morris 1973; MacKay 1992.
     """
     family, settled = problem.family, model.settled(model.point)
     level = TYPICAL_COUNT * family.high if family.counts else family.middle
     prior = np.zeros(problem.n_coefficients)
     prior[0] = float(family.link(np.array([level]))[0])
-    sds = np.tile(problem.precision**-0.5, (len(PRIOR_SHARES), 1)) * PRIOR_SHARES[:, None]
+    of_slopes = PRIOR_SHARES * float(problem.precision[0]) ** -0.5
+    sds = np.tile(of_slopes[:, None], problem.n_coefficients)
     sds[:, 0] = CONSTANT_SD
     # From no effect: a start far out would stay in the level part of the score.
     modes, values = minimize(settled, np.tile(prior, (len(sds), 1)), sds**-2.0, problem.box, prior=prior)
     # -2 log p(score | T) = min(Q + theta' T^-1 theta) + log det(I + T^1/2 H' V^-1 H T^1/2)
     inner = np.eye(len(prior)) + sds[:, :, None] * settled.distance(modes)[2] * sds[:, None, :]
-    best = int(np.argmin(values + np.linalg.slogdet(inner)[1]))
+    unusual = (np.log(of_slopes / TYPICAL_SLOPE) / LOG_SPREAD) ** 2
+    best = int(np.argmin(values + np.linalg.slogdet(inner)[1] + unusual))
     noise = model.privacy(model.point) + TINY_SHARE * model.sampling
     quiet = replace(settled, sampling=noise)
     # What is estimated is the estimate without noise: it varies as the slopes do, and as sampling makes it.
