@@ -121,16 +121,24 @@ print.summary.discreet_release <- function(x, digits = max(3L, getOption("digits
   if (is.null(release$fit)) print_selected(release) else print_coefficients(release, digits)
   print_sizes(release, digits)
   if (!is.null(release$chance$chance_by_noise)) {
-    cat("\n", chance_words(release$chance$chance_by_noise), "\n", sep = "")
+    cat("\n", chance_words(release$chance$chance_by_noise, length(release$selected)), "\n", sep = "")
   }
   cat("\n")
   print_promise(release)
   invisible(x)
 }
 
-chance_words <- function(chance) {
-  often <- if (chance < 1e-6) "Fewer than 1 in 1,000,000" else paste("About", format(signif(1e6 * chance, 2), big.mark = ","), "in 1,000,000")
-  paste(often, "tables in which no column has an effect would give as many columns.")
+# As the command says it: in 100 tables, or in 1,000 where it is seldom.
+chance_words <- function(chance, n_selected) {
+  often <- if (chance < 0.001) {
+    "fewer than 1 in 1,000"
+  } else if (chance >= 0.01) {
+    paste("about", round(100 * chance), "in 100")
+  } else {
+    paste("about", round(1000 * chance), "in 1,000")
+  }
+  what <- if (n_selected > 1L) "as much" else "a column"
+  paste0("If no column had an effect, ", often, " tables would still give ", what, ".")
 }
 
 print_head <- function(release) {

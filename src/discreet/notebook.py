@@ -8,6 +8,7 @@ MOST_ROWS = 60
 """Of a longer table the first so many are shown."""
 
 # Colors come from the page: a notebook may be light or dark.
+# Cells name the class twice, to outweigh Jupyter's own style, which sets all of them to the right.
 _STYLE = Markup(
     "<style>"
     ".discreet-card{font:inherit;max-width:62em;line-height:1.45}"
@@ -15,9 +16,11 @@ _STYLE = Markup(
     ".discreet-card p{margin:.3em 0}"
     ".discreet-card table{border-collapse:collapse;margin:.5em 0}"
     ".discreet-card caption{text-align:left;font-style:italic;padding:.2em 0}"
-    ".discreet-card th,.discreet-card td{padding:.2em .8em .2em 0;text-align:left;vertical-align:top;"
+    ".discreet-card.discreet-card th,.discreet-card.discreet-card td{"
+    "padding:.2em .8em .2em 0;text-align:left;vertical-align:top;"
     "border:0;border-bottom:1px solid rgba(128,128,128,.4);background:none}"
-    ".discreet-card th.number,.discreet-card td.number{text-align:right;font-variant-numeric:tabular-nums}"
+    ".discreet-card.discreet-card th.number,.discreet-card.discreet-card td.number{"
+    "text-align:right;font-variant-numeric:tabular-nums}"
     ".discreet-card svg{max-width:100%;height:auto}"
     "</style>"
 )

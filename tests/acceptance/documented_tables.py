@@ -19,7 +19,7 @@ from discreet.ledger import Ledger
 
 N_ROWS = 600
 REAL = {
-    "fremtpl2freq.parquet": "fremtpl2freq.parquet",
+    "policies.parquet": "fremtpl2freq.parquet",
     "golub.parquet": "microarray/golub.parquet",
     "gusto_ami.parquet": "gusto_ami.parquet",
 }

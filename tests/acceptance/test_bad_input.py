@@ -90,6 +90,8 @@ def refused(place: Place, code: int, hint: str, *words: object, **options: objec
         ({"max_size": "two"}, 2, "--max-size"),
         ({"forced": "age,age"}, 2, "forced must name candidates, each once"),
         ({"forced": "height"}, 2, "forced must name candidates.*'height'"),
+        ({"forced": "incme"}, 2, r"'incme' is not one\. Did you mean income\?"),
+        ({"method": "sis", "n_features": 9}, 2, "n_features_to_select=9 and there are 3 candidates: lower it"),
         ({"group": "age,height"}, 2, "groups must name candidates.*'height'"),
         ({"group": "age,age"}, 2, "groups must name candidates, each once"),
         ({"group": "age,income", "forced": "age"}, 2, "forced column cannot be in a group"),
@@ -118,6 +120,8 @@ def test_bad_request(place, options, code, hint):
         (["metadata", "new", "people.docx"], "was not found"),
         (["metadata", "new", "people.csv", "--neighboring", "nearby"], "replace_one or add_or_remove_one"),
         (["metadata", "new", "people.csv", "--out", "people.csv"], "would replace"),
+        (["metadata", "new", "people.csv", "--out", "people.yaml"], "people.yaml exists, and a skeleton would replace"),
+        (["fit", "--family", "cox"], "family must be one of linear, logistic, poisson, but family='cox'"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )

@@ -300,7 +300,7 @@ def test_demo_twice(place):
         assert place.run(*shlex.split(command)[1:], "--quiet").code == 0
     assert place.run("budget", "verify", "demo/release.json", "--ledger", "demo/ledger.sqlite").code == 0
     shown = place.run("budget", "show", "--ledger", "demo/ledger.sqlite").out
-    assert "2 of 3 spent, 1 left, 2 releases" in shown
+    assert "epsilon 2 of 3 spent, 1 left, delta 2e-06 of 1e-05, 2 releases" in shown
 
 
 def test_demo_in_a_bad_place(place):
@@ -436,7 +436,7 @@ def test_budget(place):
     assert "3 of 10 spent, 7 left, 2 releases" in place.run("budget", "show", *where).out
     kinds = [line.split()[2] for line in place.run("budget", "history", *where).out.splitlines()]
     assert kinds == ["grant", *["reserve", "touch", "release"] * 2]
-    assert place.run("budget", "verify", *where).out.startswith("The ledger fits: 7 entries, 2 releases")
+    assert place.run("budget", "verify", *where).out.startswith("The ledger is intact: 7 entries, 2 releases")
     account = json.loads(place.run("budget", "show", "clinic", "--json", *where).out)["accounts"][0]
     assert account["epsilon"] == {"cap": 10.0, "spent": 3.0, "left": 7.0}
     line = place.run("budget", "show", "other", *where).refused(4)

@@ -177,6 +177,8 @@ class Reader:
             return
         self.n_run += 1
         words, _, target = line.partition(" > ")
+        if line.startswith("discreet metadata new") and " --out " in line:
+            (self.folder / line.partition(" --out ")[2].split()[0]).unlink(missing_ok=True)  # an earlier block used it
         code, out, err = self.run(shlex.split(words))
         if target:
             (self.folder / target.strip()).write_text(out)

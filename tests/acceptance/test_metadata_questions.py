@@ -1,6 +1,7 @@
 """Metadata by questions on a terminal, and the schema by which editors check them."""
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -17,6 +18,7 @@ def talk(place, monkeypatch):
         monkeypatch.setattr(command, "interactive", lambda: True)
         typed = iter([f"{line}\n" for line in lines])
         monkeypatch.setattr("sys.stdin.readline", lambda: next(typed, ""), raising=False)
+        Path("new.yaml").unlink(missing_ok=True)
         done = place.run("metadata", "new", place.data, "--dataset", "clinic", "--out", "new.yaml")
         assert done.code == 0, done
         return Metadata.read("new.yaml"), done.err

@@ -423,7 +423,7 @@ def test_accounts_and_keys(office):
 
 def test_what_is_kept_honest(office):
     """Audit and verification are the auditor's."""
-    assert office.run("otto", "verify").out.startswith("The ledger fits: ")
+    assert office.run("otto", "verify").out.startswith("The ledger is intact: ")
     assert {"action", "actor", "object"} <= office.json("otto", "audit", "--limit", 3)["deeds"][0].keys()
     assert "make key" in office.run("otto", "audit", "--limit", 500).out
     office.run("ann", "audit").refused(6)

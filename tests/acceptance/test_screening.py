@@ -88,7 +88,7 @@ def test_a_dry_run_opens_no_data(wide):
     assert "y_center" in done.out
     plan = json.loads(screen(wide, "--n-features", 3, "--dry-run", "--json", data=None).out)
     assert (plan["candidates"], plan["cost"]["epsilon"]) == ({"count": D}, 5.0)
-    assert [step["name"] for step in plan["steps"]] == ["y_center", "y_shift", "screening", "noise_test"]
+    assert [step["name"] for step in plan["steps"]] == ["y_center", "y_bound", "y_shift", "screening", "noise_test"]
     lead = math.ceil(plan["noise"]["scale"] * math.log(math.comb(D, 3)))  # all sets of three race
     assert f"a column whose score is about {lead:,} above others" in done.out
     assert wide.spent() == 0.0
@@ -122,7 +122,7 @@ def test_a_plan_screens_selects_and_fits_as_one(wide):
     [
         (["-k", "0"], {}, "n_features_to_select"),
         (["-k", "1500"], {}, "nothing needs to be spent"),
-        (["-k", "9999"], {}, "n_features=1500"),
+        (["-k", "9999"], {}, "there are 1500 candidates"),
         (["-k", "2"], {"max_size": 3}, "max_size must come with n_features_to_select=auto"),
         (["-k", "2"], {"l1_radius": 1}, "Method sis has no parameter l1_radius"),
         (["-k", "2"], {"model_penalty": "bic"}, "Method sis has no parameter model_penalty"),

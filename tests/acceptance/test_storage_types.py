@@ -123,6 +123,7 @@ def test_the_check_says_of_each_column_whether_it_fits(place: Place) -> None:
     assert bad.code == 3
     assert "smoker: category, stored as BIGINT: does not fit\n" in bad.out
     assert "error: columns.smoker: Column 'smoker' must hold its level 'no'" in bad.out
+    assert "shoe: category: not in the table\n" in bad.out
     assert "error: columns.shoe: Column 'shoe' is declared, but is not in the table." in bad.out
     assert bad.err == "Error: other.json has 2 errors. Correct them and check again.\n"
     assert place.spent() == 0

@@ -52,7 +52,7 @@ def test_an_account_under_zcdp(run, tmp_path):
     run("grant", "other", "--epsilon", "3")
     spend(tmp_path / "ledger.sqlite", 12)
     first, second = run("show").splitlines()
-    assert first == f"{'other':<20} [{'.' * 30}] 0 of 3 spent, 3 left, 0 releases"
+    assert first == f"{'other':<20} [{'.' * 30}] epsilon 0 of 3 spent, 3 left, 0 releases"
     bar = "#" * 19 + "." * 11
     assert second == (
         f"{'toy':<20} [{bar}] rho 0.015 of 0.0241296223 spent, 0.00912962234 left, 0 releases; {CONVERTS}"
@@ -102,7 +102,7 @@ def test_an_allotment(run):
     """Set, shown below its data set, listed, and refused above the cap."""
     run("grant", "toy", "--epsilon", "1")
     assert run("allot", "toy", "thesis", "--epsilon", "0.5") == "thesis may spend epsilon 0.5 of toy.\n"
-    assert run("show").splitlines()[1] == f"  {'thesis':<18} [{'.' * 30}] 0 of 0.5 spent, 0.5 left"
+    assert run("show").splitlines()[1] == f"  {'thesis':<18} [{'.' * 30}] epsilon 0 of 0.5 spent, 0.5 left"
     assert run("history").splitlines()[1].split()[2:7] == ["allot", "toy", "thesis", "epsilon", "0.5"]
     assert "within the lifetime cap" in run("allot", "toy", "thesis", "--epsilon", "2", code=2)
     assert "discreet budget grant other" in run("allot", "other", "thesis", "--epsilon", "2", code=4)

@@ -61,6 +61,13 @@ def test_another_shape_is_refused_in_one_line(release, change):
     assert "\n" not in str(refused.value)
 
 
+def test_what_is_no_release_is_named(tmp_path):
+    """By its file, without the parser's words."""
+    (tmp_path / "report.html").write_text("<!doctype html>")
+    with pytest.raises(VerificationError, match=r"report\.html is not a release .*\. It is not a JSON object\. Give"):
+        Release.read(tmp_path / "report.html")
+
+
 @pytest.mark.parametrize("text", ["", "{", "[]", "null", "\x00", '{"schema": "discreet/release@1"}'])
 def test_what_is_no_release_is_refused(text):
     """Broken or empty JSON gives the same one-line error."""

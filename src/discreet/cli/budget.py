@@ -1,5 +1,6 @@
 """``discreet budget``: the ledger."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -18,7 +19,7 @@ from discreet.cli.budget_text import (
     entry_record,
     held_line,
 )
-from discreet.cli.console import as_json, number, result, say
+from discreet.cli.console import as_json, counted, number, result, say
 from discreet.cli.forms import Form, Format, as_csv, form_of
 from discreet.errors import BudgetError, InvalidParameterError
 
@@ -66,8 +67,10 @@ def grant(
         raise InvalidParameterError(
             "A cap needs one data set's name and --epsilon. Give both: `discreet budget grant rand-hie --epsilon 4`."
         )
+    name = keys.pop()
     with workflow.Ledger(ledger, witness=witness, is_restored=True) as book:
-        account = book.grant(keys.pop(), epsilon, delta, unit=unit, neighboring=relation, accounting=accounting)
+        before = next((cap(known) for known in book.accounts() if known.dataset == name), None)
+        account = book.grant(name, epsilon, delta, unit=unit, neighboring=relation, accounting=accounting)
         where = book.location
     if json_:
         as_json("discreet/account@1", **account_record(account))
@@ -75,6 +78,8 @@ def grant(
         result(f"{account.dataset} may spend {cap(account)} for its lifetime.")
         if account.accounting == ZCDP:
             result(f"{converts(account).capitalize()}.")
+        if before not in (None, cap(account)):
+            say(f"Before, it was {before}.")
         say(f"Ledger: {where}")
 
 
@@ -120,10 +125,7 @@ def show(
     """
     form = form_of(format_, json_)
     with _existing(ledger, witness) as book:
-        known = book.accounts()
-        if dataset is not None and known and dataset not in (account.dataset for account in known):
-            names = ", ".join(account.dataset for account in known[:MOST_NAMED])
-            raise BudgetError(f"{dataset[:80]!r} has no cap in this ledger. Name one of its data sets: {names}.")
+        known = _known(book, dataset)
         accounts = known if dataset is None else [book.account(dataset)]
         allotments = {account.dataset: book.allotments(account.dataset) for account in accounts}
         where = book.location
@@ -158,6 +160,7 @@ def history(
     """
     form = form_of(format_, json_)
     with _existing(ledger, witness) as book:
+        _known(book, dataset)
         entries = book.history(dataset)
     if form is Form.JSON:
         as_json("discreet/history@1", entries=[entry_record(entry) for entry in entries])
@@ -202,7 +205,8 @@ def verify(
             derived=[{"file": path, "entry": entry} for path, entry in verified.derived.items()],
         )
     else:
-        result(f"The ledger fits: {fits.n_entries} entries, {fits.n_releases} releases, head {fits.head[:16]}.")
+        entries = "1 entry" if fits.n_entries == 1 else f"{fits.n_entries:,} entries"
+        result(f"The ledger is intact: {entries}, {counted(fits.n_releases, 'release')}, head {fits.head[:16]}.")
         for path, entry in verified.derived.items():
             result(f"{path}: computed from the release of entry {entry}, which is in the ledger; it spent nothing.")
         for account in concentrated:
@@ -285,6 +289,15 @@ def witness(
 
 def _lost_caps(entry: "workflow.Entry") -> bool:
     return any(lost["kind"] in ("grant", "allot") for lost in entry.facts.get("lost", ()))
+
+
+def _known(book: "workflow.Ledger", dataset: str | None) -> "Sequence[workflow.Account]":
+    """What a ledger holds; refused where it does not hold what is named."""
+    known = book.accounts()
+    if dataset is not None and known and dataset not in (account.dataset for account in known):
+        names = ", ".join(account.dataset for account in known[:MOST_NAMED])
+        raise BudgetError(f"{dataset[:80]!r} has no cap in this ledger. Name one of its data sets: {names}.")
+    return known
 
 
 def _existing(location: str | None, witness: Path | None = None, *, is_restored: bool = False) -> "workflow.Ledger":

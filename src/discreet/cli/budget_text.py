@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from discreet import workflow
-from discreet.cli.console import number
+from discreet.cli.console import counted, number
 
 ZCDP = "zcdp"
 
@@ -43,7 +43,7 @@ def entry_record(entry: "workflow.Entry") -> dict[str, Any]:
 def account_line(account: "workflow.Account") -> str:
     """An account as a bar and its sums."""
     converted = f"; {converts(account)}" if account.accounting == ZCDP else ""
-    return f"{_bar(account.dataset, account)}, {account.n_releases} releases{converted}"
+    return f"{_bar(account.dataset, account)}, {counted(account.n_releases, 'release')}{converted}"
 
 
 def allotment_line(allotment: "workflow.Allotment") -> str:
@@ -94,7 +94,12 @@ def _bar(name: str, sums: "workflow.Account | workflow.Allotment") -> str:
         spent, whole, left = (number(value) for value in (sums.rho_spent, sums.rho_cap, sums.rho_left))
         return f"{bar} rho {spent} of {whole} spent, {left} left"
     spent, whole, left = (number(value) for value in (sums.epsilon_spent, sums.epsilon_cap, sums.epsilon_left))
-    return f"{bar} {spent} of {whole} spent, {left} left"
+    return f"{bar} epsilon {spent} of {whole} spent, {left} left{_delta(sums)}"
+
+
+def _delta(sums: "workflow.Account | workflow.Allotment") -> str:
+    """What is spent of a cap on delta, where there is one."""
+    return f", delta {number(sums.delta_spent)} of {number(sums.delta_cap)}" if sums.delta_cap else ""
 
 
 def _sums(sums: "workflow.Account | workflow.Allotment") -> dict[str, Any]:

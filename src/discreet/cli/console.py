@@ -71,6 +71,17 @@ def number(value: Any) -> str:
     return f"{float(value):.9g}"
 
 
+def counted(value: int, noun: str) -> str:
+    """Return a count with its noun.
+
+    Examples
+    --------
+    >>> counted(1, "column"), counted(7129, "feature")
+    ('1 column', '7,129 features')
+    """
+    return f"{value:,} {noun}{'' if value == 1 else 's'}"
+
+
 @contextmanager
 def progress(quiet: bool) -> Iterator[Told | None]:
     """Show bars for work whose length is public, on a terminal alone.

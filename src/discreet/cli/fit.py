@@ -130,6 +130,7 @@ def question(
     """What a fit asks."""
     earlier = workflow.Release.read(from_) if from_ is not None else None
     response = target or (str(earlier.request.get("target", "")) if earlier is not None else "")
+    workflow.require_method(family, workflow.FAMILIES, "family")
     solved = {} if solver is None else {"solver": number_or_word(solver)}
     if selective_inference is not None and (earlier is None or earlier.moments is None or family != "linear"):
         raise InvalidParameterError(

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from discreet import workflow
-from discreet.cli.console import as_json, confirmed, interactive, result, say, spare
+from discreet.cli.console import as_json, confirmed, counted, interactive, result, say, spare
 from discreet.cli.forms import Form, Format, as_csv, form_of
 from discreet.cli.metadata_questions import answers
 from discreet.cli.options import Data, Of, Targets
@@ -45,6 +45,11 @@ def new(
     """
     if out is not None:
         spare(out, data)
+        if out.exists():
+            raise InvalidParameterError(
+                f"{out} exists, and a skeleton would replace what is filled in there. Choose another path, or remove "
+                "the file."
+            )
     text = workflow.new_metadata(
         data,
         table=table,
@@ -125,9 +130,10 @@ def check(
     errors = sum(finding.severity == "error" for finding in findings)
     if errors:
         them = "it" if errors == 1 else "them"
-        raise MetadataError(f"{file} has {errors} error{'' if errors == 1 else 's'}. Correct {them} and check again.")
+        raise MetadataError(f"{file} has {counted(errors, 'error')}. Correct {them} and check again.")
     if form is Form.TABLE and metadata is not None:
-        result(f"{file} is ready: {len(metadata.columns)} columns{_further(metadata)}, {len(findings)} warnings.")
+        declared, warnings = counted(len(metadata.columns), "column"), counted(len(findings), "warning")
+        result(f"{file} is ready: {declared}{_further(metadata)}, {warnings}.")
 
 
 @app.command()
@@ -184,7 +190,7 @@ def _further(metadata: "workflow.Metadata") -> str:
     if metadata.features is None:
         return ""
     listed = metadata.features.listed()
-    return " and features" if listed is None else f" and {len(listed)} features"
+    return " and features" if listed is None else f" and {counted(len(listed), 'feature')}"
 
 
 def _deliver(text: str, out: Path | None) -> None:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from discreet import report as reports
 from discreet.cli.console import number
 from discreet.report.chance_words import TELLS_NOTHING, sentences
+from discreet.report.estimates import clipped_in_brief
 from discreet.report.request_facts import is_contradicted, public_moments
 from discreet.report.words import count
 
@@ -40,7 +41,9 @@ def summary(release: "Release") -> str:
         lines += estimated(release)
     if release.fit is not None:
         lines.append(reports.coefficient_table(release))
+        clipped = None if release.intervals_tell_nothing else clipped_in_brief(release.fit)
         lines += [f"  {TELLS_NOTHING}"] if release.intervals_tell_nothing else []
+        lines += [f"  {clipped}"] if clipped else []
         lines += _after_selection(release)
     lines += _posterior(release)
     lines += _parts(release)

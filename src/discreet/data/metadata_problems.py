@@ -1,8 +1,10 @@
 """What keeps a text from being metadata, in plain words: all of it at once, with what was probably meant."""
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
@@ -25,6 +27,14 @@ _OWN_WORDS = {
     "list_type": "must be a list",
     "tuple_type": "must be a list",
 }
+_LIMITS = {
+    "greater_than_equal": "at least",
+    "less_than_equal": "at most",
+    "greater_than": "more than",
+    "less_than": "less than",
+}
+_TIMES = ("date", "datetime", "time", "timestamp")
+_OF_TIMES = ". Store a date as a number, such as days since a day that you choose, and declare that"
 _PARTS = {
     "columns": (NumericColumn, CategoryColumn),
     "features": (Features,),
@@ -62,7 +72,8 @@ class InvalidMetadataError(MetadataError):
         self.problems = tuple(problems)
         first, n_more = self.problems[0], len(self.problems) - 1
         more = f" ({n_more} more problem{'s' if n_more > 1 else ''})" if n_more else ""
-        super().__init__(f"{name}: {first.place}: {first.message}{more}. `discreet metadata check FILE` lists all.")
+        file = shlex.quote(name) if Path(name).suffix else "FILE"
+        super().__init__(f"{name}: {first.place}: {first.message}{more}. `discreet metadata check {file}` lists all.")
 
 
 def problems(error: ValidationError, keys: Sequence[str]) -> list[Problem]:
@@ -85,12 +96,17 @@ def _problem(detail: Any, keys: Sequence[str]) -> tuple[Problem, str]:
         return Problem(path, f"is not a known key{of}{_meant(near)}"), near
     if kind == "union_tag_invalid":
         tag = str(detail["ctx"]["tag"])[:60]
-        message = f"must be integer, real or category, but it is {tag!r}{_meant(_near(tag, TYPES))}"
+        hint = _OF_TIMES if tag in _TIMES else _meant(_near(tag, TYPES))
+        message = f"must be integer, real or category, but it is {tag!r}{hint}"
         return Problem((*path, "type"), message), ""
     if kind == "union_tag_not_found":
         return Problem((*path, "type"), "must be given: integer, real or category"), ""
     if kind in _OWN_WORDS:
         return Problem(path, _OWN_WORDS[kind] + ("" if kind == "missing" else value_shown)), ""
+    if kind in _LIMITS:
+        return Problem(path, f"must be {_LIMITS[kind]} {next(iter(detail['ctx'].values()))}{value_shown}"), ""
+    if kind == "invalid_key":
+        return Problem(path, "is not a known key: write a decimal with a point, such as 0.5"), ""
     message = detail["msg"].removeprefix("Value error, ")
     if kind in ("enum", "literal_error") and isinstance(value, str):
         allowed = str(detail.get("ctx", {}).get("expected", "")).replace("'", "").replace(" or ", ", ").split(", ")

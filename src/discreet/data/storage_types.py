@@ -108,9 +108,12 @@ class ColumnFit:
         return "" if self.problem is None else f"{subject} {self.problem}"
 
     def __str__(self) -> str:
+        declared = f"{'features' if self.name is None else printable(self.name)}: {self.declared}"
+        if self.problem and "is not in the table" in self.problem:
+            return f"{declared}: not in the table"
         stored = "no storage type" if self.stored is None else f"stored as {self.stored}"
         verdict = "does not fit" if self.problem else "not checked" if self.stored is None else "fits"
-        return f"{'features' if self.name is None else printable(self.name)}: {self.declared}, {stored}: {verdict}"
+        return f"{declared}, {stored}: {verdict}"
 
 
 def compared(metadata: Metadata, header: Sequence[tuple[str, str]], types: Mapping[str, str]) -> list[ColumnFit]:

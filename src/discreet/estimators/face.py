@@ -156,6 +156,10 @@ class PrivateEstimator(BaseEstimator, Parameters):  # type: ignore[misc]
         observed_bound: bool = False,
     ) -> tuple[Table, str, Sequence[str] | None]:
         """A table as it was opened; or X and y, of which nothing is promised."""
+        if isinstance(candidates, str):
+            raise InvalidParameterError(
+                f"candidates must be a list of names, but it is a text. Write candidates=[{candidates[:60]!r}]."
+            )
         if isinstance(X, Table):
             if target is None or y is not None:
                 raise InvalidParameterError("A table must come with target=NAME and without y. Name its target column.")
@@ -166,6 +170,11 @@ class PrivateEstimator(BaseEstimator, Parameters):  # type: ignore[misc]
             raise PolicyError(
                 "A ledger must be charged for the declared columns as they are, but X and y may be anything that was "
                 "made of them. Write table = dc.open_table((X, y), metadata), then fit(table, target=NAME, ledger=...)."
+            )
+        if y is None and target is not None:
+            raise InvalidParameterError(
+                "A target is named in an opened table. Write table = dc.open_table(frame, metadata), then fit(table, "
+                "target=NAME); or give y beside X."
             )
         if candidates is not None:
             raise InvalidParameterError("candidates must not be given beside X and y. Drop columns of X instead.")

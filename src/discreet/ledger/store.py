@@ -50,8 +50,17 @@ class Store(Database):
         return shlex.join(["discreet", "budget", *words, *named])
 
 
+LOCKED = "database is locked"
+"""What SQLite says where another program holds the file for longer than a writer waits."""
+
+
 def unreachable(shown: str, reason: str) -> UnreachableError:
     """Return the error for a ledger that cannot be used, in one line of text."""
+    if reason == LOCKED:
+        return UnreachableError(
+            f"The ledger {shown[:300]!r} is in use: another program kept it locked for a minute. Wait until that "
+            "program has ended, then ask again; another ledger would be a second budget."
+        )
     return UnreachableError(
         f"The ledger must be readable and writable, but ledger={shown[:300]!r}: {reason}. "
         "Nothing is computed without a ledger; give another place with --ledger."

@@ -11,7 +11,7 @@ from discreet.methods.base.method import Method, Preparation
 from discreet.methods.following_step import FollowingStep, event_of
 from discreet.methods.plan_steps import PlanSteps, most_columns, parts_of, step_parameters
 from discreet.methods.prepared_steps import PreparedSteps
-from discreet.methods.registry import FAMILIES, IN_PLANS, SCREENINGS
+from discreet.methods.registry import FAMILIES, IN_PLANS, SCREENINGS, require_method
 from discreet.parameters.steps import StepsParameters
 
 FISSION = "fission"
@@ -118,13 +118,10 @@ class SelectThenFit(StepsParameters, Method):
     def _check_keys(self) -> None:
         """Refuse methods that are none, and what a step cannot decide: the plan does, or another step."""
         screening = None if self.screen is None else str(self.screen.get("method", "sis"))
-        if self.selection_method not in IN_PLANS or self.family not in FAMILIES or screening not in (None, *SCREENINGS):
-            first = "" if screening is None else f"screen={screening[:40]!r}, "
-            raise InvalidParameterError(
-                f"A plan may screen by one of {', '.join(SCREENINGS)}, must select by one of {', '.join(IN_PLANS)}, "
-                f"then fit one of {', '.join(FAMILIES)}, but it has {first}method={self.selection_method[:40]!r} and "
-                f"family={self.family[:40]!r}."
-            )
+        if screening is not None:
+            require_method(screening, SCREENINGS, "screen.method")
+        require_method(self.selection_method, IN_PLANS, "select.method")
+        require_method(self.family, FAMILIES, "fit.family")
         if self.selection_method == "decorrelated" and self.screen is not None:
             raise InvalidParameterError(
                 "A plan that screens cannot select by decorrelated, whose noise depends on the kinds of the columns: "

@@ -174,14 +174,18 @@ class Release(ReleaseViews, Record):
         VerificationError
             When the text is no release of this schema.
         """
+        return cls._parsed(text, "The file")
+
+    @classmethod
+    def _parsed(cls, text: str, name: str) -> "Release":
         try:
             return cls.model_validate_json(text)
         except ValidationError as error:
             first = error.errors()[0]
-            place = ".".join(str(part) for part in first["loc"]) or "the file"
+            place = ".".join(str(part) for part in first["loc"])
+            why = f"At {place}: {first['msg'].lower()}" if place else "It is not a JSON object"
             raise VerificationError(
-                f"The file is not a release of schema {SCHEMA}. At {place}: {first['msg'].lower()}. "
-                "Give a file that `discreet select --out` wrote."
+                f"{name} is not a release of schema {SCHEMA}. {why}. Give a file that `discreet select --out` wrote."
             ) from None
 
     @classmethod
@@ -198,7 +202,7 @@ class Release(ReleaseViews, Record):
         Release
             The release.
         """
-        return cls.from_json(read_text(path, "release"))
+        return cls._parsed(read_text(path, "release"), str(path)[:300])
 
     def save(self, path: str | Path) -> Path:
         """Write the release whole or not at all.

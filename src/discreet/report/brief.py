@@ -18,10 +18,12 @@ def answer(facts: Facts) -> str:
         return "Noisy sums, from which regressions can be computed without the rows. They are not yet an answer."
     if facts.kind == "fit" and fit is not None:
         return _of_fit(fit, facts)
+    if not facts.chosen:
+        return "No column was selected."
     chance = facts.release.chance
     if chance is not None and chance.called_noise and facts.chance:
         return facts.chance[0]
-    chosen = f"Selected: {_described(facts)}." if facts.chosen else "No column was selected."
+    chosen = f"Selected: {_described(facts)}."
     return f"{chosen} {_of_fit(fit, facts)}".strip() if fit is not None else chosen
 
 

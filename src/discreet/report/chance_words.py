@@ -23,12 +23,12 @@ WORDS = ("no", "this one", "these two", "these three", "these four", "these five
 
 
 def verdict(release: Release) -> str | None:
-    """Return whether a selection stands out of what chance gives, in one sentence; None where it is not said."""
+    """Return whether a selection stands out of what chance gives, in one sentence; None where nothing is to be said."""
     chance = release.chance
     if chance is None:
         return None
     if not release.selected:
-        return "Nothing stood out: no column was selected."
+        return None
     if chance.called_noise and chance.chance_by_noise is None:
         n = len(release.selected)
         names = f"{WORDS[n]} name{'' if n == 1 else 's'}" if n < len(WORDS) else f"these {count(n)} names"
@@ -37,7 +37,7 @@ def verdict(release: Release) -> str | None:
         share = _by_noise(chance.chance_by_noise, "columns that stand out as far")
         return f"Nothing stood out: {share}." if chance.called_noise else f"{share[0].upper()}{share[1:]}."
     if chance.called_noise and chance.chance_by_noise is not None:
-        share = _by_noise(chance.chance_by_noise, "as many columns")
+        share = _by_noise(chance.chance_by_noise, _as_much(release))
         return f"{'Nothing stood out' if chance.could_stand_out is False else 'Indistinguishable from noise'}: {share}."
     if chance.standing_out:
         far = sorted(chance.standing_out.items(), key=lambda item: -item[1])
@@ -50,7 +50,7 @@ def verdict(release: Release) -> str | None:
             chance.column_chances, is_adjusted=release.noise.claim.endswith("decorrelated_scores.privacy.md")
         )
     if chance.chance_by_noise is not None:
-        return f"{_by_noise(chance.chance_by_noise, 'as many columns').capitalize()}."
+        return f"{_by_noise(chance.chance_by_noise, _as_much(release)).capitalize()}."
     return "The number of selected columns is fixed: a table without any effect would give as many."
 
 
@@ -69,6 +69,11 @@ def _by_column(chances: Mapping[str, float], is_adjusted: bool) -> str:
     return f"{without}, a column would score {shares}.{doubt}"
 
 
+def _as_much(release: Release) -> str:
+    """What noise alone would have to give: above a threshold the chance is that of any column at all."""
+    return "a column" if len(release.selected) == 1 or release.noise.threshold is not None else "as many columns"
+
+
 def _by_noise(chance: float, what: str) -> str:
     """How often a selection by noise alone gives what was selected."""
     return f"if no column had an effect, {frequency(chance)} tables would still give {what}"
@@ -76,23 +81,33 @@ def _by_noise(chance: float, what: str) -> str:
 
 def needed(chance: ChanceRecord | None) -> str | None:
     """Return what a column needs to be chosen, in one sentence; None where it is not known."""
-    if chance is None:
+    rule = None if chance is None else _rule(chance)
+    if chance is None or rule is None:
         return None
-    rows = f"With {count(round(chance.n_rows))} rows, a" if chance.n_rows is not None else "A"
-    often = "to be chosen in 9 of 10 draws"
-    if chance.votes_needed is not None:
-        above = ": more than there are" if chance.votes_needed > 1.0 else ""
-        return f"{rows} column needs the votes of {100.0 * chance.votes_needed:.0f}% of the blocks {often}{above}."
-    if chance.correlation_needed is not None:
-        high = ": more than half of the target's variance" if chance.correlation_needed**2 > 0.5 else ""
-        above = ": more than any has" if chance.correlation_needed > 1.0 else high
-        size = number(chance.correlation_needed, 2)
-        return f"{rows} column needs a correlation of about {size} with the target {often}{above}."
-    return (
-        f"{rows} column is chosen by chance alone: the choice does not use its score."
-        if chance.could_stand_out is False
-        else None
-    )
+    n_rows = None if chance.n_rows is None else round(chance.n_rows)
+    rows = "" if n_rows is None else f"With {count(n_rows)} row{'' if n_rows == 1 else 's'}, "
+    text = f"{rows}{rule}."
+    return f"{text[0].upper()}{text[1:]}"
+
+
+def _rule(chance: ChanceRecord) -> str | None:
+    """What a column needs, as the end of a sentence."""
+    often = "in 9 of 10 draws"
+    votes, correlation = chance.votes_needed, chance.correlation_needed
+    if votes is not None:
+        if votes > 1.0:
+            return f"no column is chosen {often}, even with the votes of all blocks"
+        return f"a column needs the votes of {100.0 * votes:.0f}% of the blocks to be chosen {often}"
+    if correlation is not None:
+        if correlation > 1.0:
+            return f"no column is chosen {often}, however much it correlates with the target"
+        high = ": more than half of the target's variance" if correlation**2 > 0.5 else ""
+        return (
+            f"a column needs a correlation of about {number(correlation, 2)} with the target to be chosen {often}{high}"
+        )
+    if chance.could_stand_out is False:
+        return "a column is chosen by chance alone: the choice does not use its score"
+    return None
 
 
 def sentences(release: Release) -> Sequence[str]:
@@ -108,9 +123,9 @@ def before(chance: ChanceRecord) -> Sequence[str]:
     if chance.chance_by_noise is not None:
         texts.append(f"{_by_noise(chance.chance_by_noise, 'a column').capitalize()}.")
     if chance.test_correlation is not None:
-        above = ": more than any has" if chance.test_correlation > 1.0 else ""
-        size = number(chance.test_correlation, 2)
-        texts.append(f"The noise test tells a correlation of about {size} from chance in 9 of 10 draws{above}.")
+        size = f"a correlation of about {number(chance.test_correlation, 2)}"
+        told = size if chance.test_correlation <= 1.0 else "no correlation"
+        texts.append(f"The noise test tells {told} from chance in 9 of 10 draws.")
     return [text for text in texts if text]
 
 

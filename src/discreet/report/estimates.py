@@ -188,6 +188,15 @@ def clipped(record: ClippedRecord, count_bound: int | None = None) -> str:
     return sentence + (more if record.stretch > 0 else "")
 
 
+def clipped_in_brief(record: FitRecord) -> str | None:
+    """Return that slopes of a clipped target are smaller, in one sentence; None where nothing says how many rows."""
+    found = record.clipped
+    if found is None or found.high < 1.0 or record.count_bound is not None:
+        return None
+    rows = f"{math.ceil(found.high):,} row{'' if found.high <= 1.0 else 's'}"
+    return f"The target was clipped in at most {rows}: slopes may be smaller than those of the target as it is."
+
+
 def words(release: Release, record: FitRecord) -> str:
     """Return what was estimated.
 

@@ -23,7 +23,7 @@ def leaflet(facts: Facts) -> Page:
     promised = () if facts.promise is None else (_promised(facts.promise, say, tell),)
     return Page(
         title=f"{'' if facts.is_private else 'Not private: '}{tell.title()}",
-        description=say.question(),
+        description=tell.title(),
         banner=None if facts.is_private else (say.banner_title(), say.banner()),
         eyebrow="for participants",
         heading=tell.title(),
@@ -47,7 +47,7 @@ def beliefs(promise: Promise, say: Sentences, caption: str) -> Table:
 def _promised(promise: Promise, say: Sentences, tell: Sentences) -> Section:
     blocks: tuple[Block, ...] = (
         Paragraph(tell.promise()),
-        *paragraphs(say.person(), style="minded"),
+        *paragraphs(tell.several(), style="minded"),
         beliefs(promise, say, tell.odds()),
         *paragraphs(say.weak(), style="warning"),
     )

@@ -145,6 +145,8 @@ def _notes(release: Release) -> list[str]:
         notes.append(TELLS_NOTHING)
     if release.fit is not None and release.fit.has_intervals:
         notes.append("noise: the share of the variance that is noise for privacy. An infinite end is not known.")
+        clipped = estimates.clipped_in_brief(release.fit)
+        notes += [clipped] if clipped else []
     if request_facts.is_by_fission(release):
         notes.append("One part of the information in the moments selected the columns, the other gave these intervals.")
     if request_facts.is_by_half(release):

@@ -92,7 +92,11 @@ class _Report:
             yield "Promise", "none"
             return
         yield "Protected", self.say.protected()
-        yield "Promise", f"ε = {promise.epsilon}{'' if promise.is_pure else f', δ = {promise.delta}'}"
+        yield (
+            "Promise",
+            f"ε\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}{promise.epsilon}"
+            + ("" if promise.is_pure else f", δ\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}{promise.delta}"),
+        )
         yield f"{promise.priors[2]} belief, at worst", promise.odds[0].after[2]
 
     def _brief(self) -> Iterator[Block]:

@@ -8,6 +8,7 @@ import numpy as np
 
 from discreet.data.design import Design
 from discreet.data.metadata import Metadata
+from discreet.data.metadata_problems import did_you_mean
 from discreet.errors import InvalidParameterError
 from discreet.methods.base.candidates import features_of
 
@@ -111,23 +112,21 @@ def _with_named(features: Sequence[str], named: Sequence[str], metadata: Metadat
 
 def check_numbers(r_squared: float, correlation: float, noise_sd: float | None) -> None:
     """Refuse numbers that no table can have."""
-    if (
-        not 0.0 < r_squared < 1.0
-        or not -1.0 < correlation < 1.0
-        or (noise_sd is not None and not 0.0 < noise_sd < math.inf)
-    ):
-        raise InvalidParameterError(
-            f"A scenario must have r_squared in (0, 1), correlation in (-1, 1) and a positive noise_sd, but "
-            f"r_squared={r_squared:g}, correlation={correlation:g}, noise_sd={noise_sd}."
-        )
+    if not 0.0 < r_squared < 1.0:
+        raise InvalidParameterError(f"r_squared must lie between 0 and 1, but r_squared={r_squared:g}. Give a share.")
+    if not -1.0 < correlation < 1.0:
+        raise InvalidParameterError(f"correlation must lie between -1 and 1, but correlation={correlation:g}.")
+    if noise_sd is not None and not 0.0 < noise_sd < math.inf:
+        raise InvalidParameterError(f"noise_sd must be positive, in the target's unit, but noise_sd={noise_sd:g}.")
 
 
 def check_effects(effects: Mapping[str, float] | None, names: Sequence[str], half: float) -> None:
     """Refuse effects of unknown columns, and sizes that no target can have."""
-    unknown = [name[:60] for name in effects or {} if name not in names]
+    unknown = [name for name in effects or {} if name not in names]
     if unknown:
         raise InvalidParameterError(
-            f"Effects must be of candidates, but found {unknown[:3]}. Correct the names, or add them to the candidates."
+            f"Effects must be of candidates, but {unknown[0][:60]!r} is not one. {did_you_mean(unknown[0], names)}"
+            "Correct the name, or add it to the candidates."
         )
     most = MOST_HALVES * half
     wrong = [f"{name[:60]}={size:g}" for name, size in (effects or {}).items() if not abs(size) <= most]

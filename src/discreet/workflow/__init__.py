@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from discreet.methods.answers.fit_answers import FitAnswers as FitAnswers
     from discreet.methods.answers.fit_answers import Interval as Interval
     from discreet.methods.base.candidates import candidates_record as candidates_record
+    from discreet.methods.registry import FAMILIES as FAMILIES
     from discreet.methods.registry import method_of as method_of
     from discreet.methods.registry import require_method as require_method
     from discreet.parameters.by_method import ranges_as_schema as ranges_as_schema
@@ -130,6 +131,7 @@ _HOMES = {
     "expected_errors": "discreet.workflow.hybrid",
     "fit_from": "discreet.workflow.derive",
     "fulfil": "discreet.workflow.request",
+    "FAMILIES": "discreet.methods.registry",
     "method_of": "discreet.methods.registry",
     "require_method": "discreet.methods.registry",
     "misfits": "discreet.workflow.table_shape",
@@ -169,6 +171,7 @@ _HOMES = {
 __all__ = [
     "DATABASE_SUFFIXES",
     "EPSILONS",
+    "FAMILIES",
     "Account",
     "Allotment",
     "Answer",

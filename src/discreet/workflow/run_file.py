@@ -5,6 +5,7 @@ from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from discreet.data.metadata_problems import problems
 from discreet.data.yaml_text import parse_text
 from discreet.errors import InvalidParameterError, MetadataError
 from discreet.files import read_text
@@ -119,10 +120,11 @@ def read_run(path: str | Path) -> RunFile:
     try:
         run_file = RunFile.model_validate(parse_text(read_text(path, "plan"), str(path), "A plan"))
     except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(str(part) for part in first["loc"]) or "the file"
+        first = problems(error, [field.alias or name for name, field in RunFile.model_fields.items()])[0]
+        place = f"{first.place}: " if first.path else ""
+        end = "" if first.message.endswith("?") else "."
         raise InvalidParameterError(
-            f"A plan must follow the schema {SCHEMA}, but it does not. At {place}: {first['msg'].lower()}. "
+            f"{str(path)[:300]} is not a plan of schema {SCHEMA}. {place}{first.message}{end} "
             "See the example of `discreet run --help`."
         ) from None
     except MetadataError as error:  # no YAML at all

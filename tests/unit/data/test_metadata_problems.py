@@ -47,8 +47,25 @@ def test_whoever_spends_is_told_the_first_and_where_to_find_the_others():
     """In one line."""
     with pytest.raises(InvalidMetadataError) as raised:
         Metadata.from_text(FAULTY, "survey.yaml")
-    assert "(5 more problems). `discreet metadata check FILE` lists all." in str(raised.value)
+    assert "(5 more problems). `discreet metadata check survey.yaml` lists all." in str(raised.value)
     assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("n_rows: 0", "n_rows: must be at least 1, but it is 0"),
+        ("columns: {day: {type: date, source: form}}", "Store a date as a number, such as days since a day"),
+        (
+            "columns: {age: {type: real, lower: 0,5, upper: 3, source: form}}",
+            "write a decimal with a point, such as 0.5",
+        ),
+    ],
+)
+def test_a_typical_slip_is_told_with_what_to_write(line, message):
+    """No rows, a date, a decimal comma."""
+    with pytest.raises(InvalidMetadataError, match=message):
+        Metadata.from_text(f"dataset: toy\nunit: person\nneighboring: replace_one\n{line}\n", "survey.yaml")
 
 
 @pytest.mark.parametrize("key", ["colunms", "bounds\n", "<b>", "x" * 200])

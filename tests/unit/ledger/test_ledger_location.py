@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from discreet.database import transactions
 from discreet.errors import BudgetError
 from discreet.ledger import Ledger
 from discreet.ledger.reader import Reader
@@ -84,6 +85,20 @@ def test_other_folders_are_not_made(tmp_path):
 def test_what_is_no_file_is_refused(location):
     """Folders, devices and impossible names hold no ledger."""
     assert "The ledger must be readable and writable" in _refused(location)
+
+
+def test_a_ledger_in_use_is_waited_for(tmp_path, monkeypatch):
+    """Nobody is sent to another ledger, which would be a second budget."""
+    monkeypatch.setitem(transactions._OPTIONS, True, {"connect_args": {"timeout": 0.1}})
+    monkeypatch.setattr(transactions, "BUSY_S", 0.1)
+    path = tmp_path / "ledger.sqlite"
+    Ledger(path).close()
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("PRAGMA journal_mode=DELETE")
+        other.execute("BEGIN EXCLUSIVE")
+        message = _refused(path)
+    assert "is in use: another program kept it locked" in message
+    assert "give another place" not in message
 
 
 @pytest.mark.parametrize("url", ["sqlite://", "sqlite:///:memory:", "sqlite:///file:x?mode=memory&uri=true"])

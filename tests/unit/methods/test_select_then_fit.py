@@ -166,13 +166,13 @@ def test_another_price_than_was_reserved_ends_the_run():
     [
         ({"select": {"method": "pcls", "forced": ["x1"]}}, "select step cannot have forced after a screening"),
         ({"select": {"method": "moments", "groups": [["x1", "x2"]]}}, "cannot have groups"),
-        ({"screen": {"method": "pcls"}}, "may screen by one of sis, two-stage"),
+        ({"screen": {"method": "pcls"}}, "screen.method must be one of sis, two-stage"),
         ({"screen": {"delta": 1e-6}}, "screen step cannot have delta"),
         ({"screen": {"n_features_to_select": 12}}, "nothing needs to be spent"),
         ({"screen": {"epsilon": 6.0}}, "parts of a plan must cost at most the whole"),
         ({"screen": {"alpha": 1.0}}, "Method sis has no parameter alpha"),
-        ({"select": {"method": "lasso"}}, "must select by one of pcls"),
-        ({"fit": {"family": "cox"}}, "family='cox'"),
+        ({"select": {"method": "lasso"}}, "select.method must be one of pcls"),
+        ({"fit": {"family": "cox"}}, "fit.family must be one of linear, logistic, poisson, but fit.family='cox'"),
     ],
 )
 def test_what_cannot_be_asked_is_refused(asked, message):

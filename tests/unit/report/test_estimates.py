@@ -171,3 +171,19 @@ def test_counts_beyond_their_bound_are_told(low, high, told):
     """How many rows there are, and that there is none."""
     record = ClippedRecord(low=low, high=high, counted=True, stretch=0.0)
     assert told in estimates.clipped(record, count_bound=20)
+
+
+@pytest.mark.parametrize(
+    ("high", "count_bound", "told"),
+    [
+        (980.3, None, "The target was clipped in at most 981 rows: slopes may be smaller"),
+        (0.0, None, None),
+        (980.3, 20, None),
+    ],
+)
+def test_a_clipped_target_is_told_beside_the_numbers(high, count_bound, told):
+    """Wherever slopes suffer; a count model allows for its bound."""
+    clip = ClippedRecord(low=0.0, high=high, counted=False, stretch=0.05)
+    record = make_fit().fit.model_copy(update={"clipped": clip, "count_bound": count_bound})
+    said = estimates.clipped_in_brief(record)
+    assert said is None if told is None else said.startswith(told)

@@ -35,6 +35,15 @@ def test_it_says_what_a_participant_asks(samples, format):
 
 
 @pytest.mark.parametrize("format", WORDS)
+def test_it_needs_no_word_of_ours(samples, format):
+    """Neither candidates nor metadata: the columns are named, or counted."""
+    text = plain(render(samples["with ledger"], format, "participant"))
+    assert "of the candidates" not in text
+    assert "metadata" not in text
+    assert "of the table" in text[: text.index("best describe mdvis?")]
+
+
+@pytest.mark.parametrize("format", WORDS)
 @pytest.mark.parametrize("audience", ["board", "analyst", "participant"])
 def test_contact_is_named_and_escaped(samples, format, audience):
     """Whom to ask stands in every report, and is text in every format."""

@@ -26,10 +26,12 @@ ATTRIBUTES = {
     "h2": {"id"},
     "th": {"scope", "class"},
     "svg": {"role", "aria-label", "xmlns", "xmlns:xlink", "version", "width", "height", "viewbox"},
-    **{tag: {"class"} for tag in ("p", "dl", "li", "table", "tr", "td", "span", "figure")},
+    "p": {"class", "aria-hidden"},
+    **{tag: {"class"} for tag in ("dl", "li", "table", "tr", "td", "span", "figure")},
 }
 VALUES = {
     "tabindex": {"0"},
+    "aria-hidden": {"true"},
     "role": {"region", "img"},
     "scope": {"row", "col"},
     "http-equiv": {"Content-Security-Policy"},

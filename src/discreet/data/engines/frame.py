@@ -41,7 +41,7 @@ class FrameTable(Table):
             self._names = [str(column) for column in self._frame.columns]
         except TypeError:
             raise InvalidParameterError(
-                f"A table must be a file or a pandas, polars or Arrow frame, but it is a {type(frame).__name__}."
+                f"A table must be a file or a pandas, polars or Arrow frame, but it is of type {type(frame).__name__}."
             ) from None
         except Exception:  # a frame's own complaint may show cells
             raise DataMismatchError(

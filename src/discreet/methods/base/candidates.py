@@ -11,6 +11,7 @@ from typing_extensions import override
 from discreet.data.derived_columns import columns_read as sources_of
 from discreet.data.engine import Table
 from discreet.data.metadata import CategoryColumn, Metadata, NumericColumn
+from discreet.data.metadata_problems import did_you_mean
 from discreet.data.score_design import ScoreDesign
 from discreet.errors import InvalidParameterError
 from discreet.methods.base.method import Progress
@@ -83,8 +84,9 @@ def check_units(candidates: Sequence[str], forced: Sequence[str], groups: Sequen
         unknown = [name for name in names if name not in listed]
         if unknown or len(set(names)) < len(names):
             problem = f"{unknown[0][:60]!r} is not one" if unknown else "a name repeats"
+            meant = did_you_mean(unknown[0], candidates) if unknown else ""
             raise InvalidParameterError(
-                f"{field} must name candidates, each once, but {problem}. Name only candidates."
+                f"{field} must name candidates, each once, but {problem}. {meant}Name only candidates."
             )
     if set(grouped) & set(forced):
         raise InvalidParameterError("A forced column cannot be in a group. Force the whole group, or drop it.")

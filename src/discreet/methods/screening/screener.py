@@ -49,9 +49,10 @@ class Screening(ScreeningParameters, Method):
         k = self.n_features_to_select
         if k >= n_features:
             advice = "all would be selected, and nothing needs to be spent for that" if k == n_features else "lower it"
+            there_are = "there is only one (n_features=1)" if n_features == 1 else f"there are {n_features} candidates"
             raise InvalidParameterError(
                 f"n_features_to_select must be less than the number of candidates, but n_features_to_select={k} and "
-                f"n_features={n_features}: {advice}."
+                f"{there_are}: {advice}."
             )
 
     def top_k(self, n_features: int, epsilon: Fraction, sensitivity: int, step: int, largest: float | None) -> TopK:

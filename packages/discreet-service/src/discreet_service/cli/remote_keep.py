@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 import typer
 
-from discreet.cli.console import as_json, result, say
+from discreet.cli.console import as_json, counted, result, say
 from discreet.cli.forms import Format, is_for_programs
 from discreet_service.cli.remote_send import Json, service
 
@@ -155,7 +155,8 @@ def verify(json_: Json = False) -> None:
         as_json("discreet/remote-verification@1", **answer)
         return
     result(
-        f"The ledger fits: {answer['n_entries']} entries, {answer['n_releases']} releases, head {answer['head'][:16]}."
+        f"The ledger is intact: {answer['n_entries']} entries, {counted(answer['n_releases'], 'release')}, "
+        f"head {answer['head'][:16]}."
     )
 
 
