@@ -70,6 +70,11 @@ class MomentsRecord(Record):
     owners: tuple[str | None, ...] = Field(description="the candidate that each belongs to; None for the constant")
     centers: tuple[float, ...] = Field(description="own units: value = center + half_width x scaled value")
     half_widths: tuple[Positive, ...]
+    ends: tuple[tuple[float, float], ...] = Field(
+        default=(),
+        exclude_if=lambda value: not value,
+        description="of unit rows: least and largest scaled value that each column's bounds allow",
+    )
     y_center: float
     y_bound: Positive
     n_rows: Positive = Field(description="public, or with noise")

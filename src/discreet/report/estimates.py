@@ -65,7 +65,8 @@ class Whole:
 class Fit:
     """A regression, or another estimate, in short texts.
 
-    `has_public` where public records alone tell each one too; `has_equal_variances` where intervals suppose those.
+    `has_public` where public records alone tell each one too; `has_equal_variances` where intervals suppose those;
+    `is_weighted_part` where a model leaves columns out and long rows count less.
     """
 
     family: str
@@ -92,6 +93,7 @@ class Fit:
     exposure: str | None
     weights: str | None
     has_equal_variances: bool
+    is_weighted_part: bool
     wholes: tuple[Whole, ...] = ()
 
 
@@ -143,6 +145,7 @@ def fit(release: Release) -> Fit | None:
         exposure=record.exposure and shortened(record.exposure, 40),
         weights=record.weights and shortened(record.weights, 40),
         has_equal_variances=_has_equal_variances(release, record),
+        is_weighted_part=_is_weighted_part(release, record),
         wholes=tuple(map(_whole, record.joint)),
     )
 
@@ -153,6 +156,14 @@ def _has_equal_variances(release: Release, record: FitRecord) -> bool:
     if record.family != "linear" or moments is None or not record.has_intervals:
         return False
     return moments.whitened is None or moments.whitened.scores is None
+
+
+def _is_weighted_part(release: Release, record: FitRecord) -> bool:
+    """Whether a model has some of the columns of rows that were divided by their length."""
+    moments = release.moments
+    if record.family != "linear" or moments is None or moments.constant == 1.0 or moments.sum_of_weights is not None:
+        return False
+    return {one.column for one in record.coefficients} < set(moments.owners)
 
 
 def _whole(record: JointRecord) -> Whole:

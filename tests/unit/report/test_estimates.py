@@ -3,7 +3,7 @@
 import math
 
 import pytest
-from report_fits import coefficient, derived, make_fit, make_moments, make_run, regression
+from report_fits import coefficient, derived, make_fit, make_moments, make_run, moments, regression
 
 from discreet.release import ClippedRecord
 from discreet.release.moments import WhitenedRecord
@@ -161,6 +161,22 @@ def test_linear_intervals_say_where_they_suppose_equal_variances(scores, is_told
     assert estimates.fit(release.model_copy(update={"fit": regression()})).has_equal_variances
     assert estimates.fit(two_passes).has_equal_variances is is_told
     assert not estimates.fit(make_fit("logistic")).has_equal_variances
+
+
+@pytest.mark.parametrize(
+    ("names", "changes", "is_told"),
+    [
+        (("lncoins", "age", "site", "idp"), {"constant": 0.5}, True),
+        (("lncoins", "age", "site"), {"constant": 0.5}, False),
+        (("lncoins", "age", "site", "idp"), {}, False),
+        (("lncoins", "age", "site", "idp"), {"constant": 0.5, "sum_of_weights": 90.0}, False),
+    ],
+)
+def test_a_part_of_the_columns_of_unit_rows_is_about_weighted_rows(names, changes, is_told):
+    """Not a model of all of them, nor of plain rows, nor of those of which only long ones are shortened."""
+    told = moments(names).model_copy(update=changes)
+    release = make_moments().model_copy(update={"fit": regression(), "moments": told})
+    assert estimates.fit(release).is_weighted_part is is_told
 
 
 @pytest.mark.parametrize(

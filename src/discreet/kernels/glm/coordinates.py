@@ -3,12 +3,13 @@
 import numpy as np
 
 from discreet.kernels.glm.families import Groups
-from discreet.kernels.glm.likely_rows import LEAST_VARIANCE, LikelyRows
+from discreet.kernels.glm.likely_rows import LikelyRows
 from discreet.kernels.glm.pooled_score import Pool, Turned
 from discreet.kernels.glm.problem import Problem
 from discreet.kernels.glm.requests import best_request
 from discreet.kernels.glm.score import ScoreModel
 from discreet.kernels.glm.turned_rows import Turn
+from discreet.kernels.rows.likely_columns import LEAST_VARIANCE
 from discreet.typing import Floats
 
 LENGTHS = (1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 24.0, 32.0, 64.0, 128.0, 256.0)

@@ -1,35 +1,21 @@
 """Rows that a table may have, by what is released of its columns: what a pass can be expected to tell.
 
-Columns are Beta distributed between their bounds with the released means and variances, so 0/1 columns where these say
-so, and correlated by a Gaussian copula. The points are the same always. They decide how much noise a pass has; what it
-tells does not rest on them.
+They decide how much noise a pass has; what it tells does not rest on them.
 """
 
 import math
 from dataclasses import dataclass
-from functools import cache
 
 import numpy as np
-from scipy.special import betaincinv, ndtr, ndtri
 
 from discreet.kernels.glm.families import Family, Groups
 from discreet.kernels.glm.pooled_score import Turned
 from discreet.kernels.glm.turned_rows import Turn
+from discreet.kernels.rows.likely_columns import likely_columns
 from discreet.typing import Floats
-
-N_POINTS = 512
-
-LEAST_VARIANCE = 1e-8
-"""Of a column in half ranges."""
-
-TWO_VALUED = 0.9
-"""Of the variance of a column that has its bounds alone: with more it is one."""
 
 TYPICAL_COEFFICIENT = 2.0
 """Per half range: what is hidden further is not lost by noise."""
-
-LARGEST_SHAPE = 1e6
-"""Of a Beta law."""
 
 
 @dataclass(frozen=True)
@@ -98,41 +84,7 @@ def _products(rows: Floats, weights: Floats) -> Floats:
 
 
 def _columns(center: Floats, spread: Floats, groups: Groups) -> Floats:
-    sd = np.sqrt(np.maximum(np.diagonal(spread)[1:], LEAST_VARIANCE))
-    correlation = spread[1:, 1:] / np.outer(sd, sd)
-    values, vectors = np.linalg.eigh((correlation + correlation.T) / 2.0 + 1e-6 * np.eye(len(sd)))
-    latent = _points(len(sd)) @ (vectors * np.sqrt(np.maximum(values, 0.0))).T
-    scale = np.sqrt(np.maximum((latent**2).mean(axis=0), 1e-12))
-    chances = ndtr(latent / scale)
-    grouped = {j for group in groups for j in group}
-    columns = [
-        _column(chance, float(mean), float(own) ** 2, 0.0 if j in grouped else -1.0)
-        for j, (chance, mean, own) in enumerate(zip(chances.T, center[1:], sd, strict=True), start=1)
-    ]
-    return np.column_stack([np.ones(len(chances)), *columns])
-
-
-def _column(chances: Floats, mean: float, variance: float, low: float) -> Floats:
-    """Quantiles of the Beta law between `low` and 1 of a mean and a variance."""
-    width = 1.0 - low
-    at = min(max((mean - low) / width, 1e-3), 1.0 - 1e-3)
-    share = min(variance / width**2 / (at * (1.0 - at)), 1.0)
-    size = min(1.0 / max(share, 1e-9) - 1.0, LARGEST_SHAPE)
-    if share > TWO_VALUED:
-        parts = (chances > 1.0 - at).astype(np.float64)
-    else:
-        parts = betaincinv(at * size, (1.0 - at) * size, np.clip(chances, 1e-6, 1.0 - 1e-6))
-    quantiles: Floats = low + width * parts
-    return quantiles
-
-
-@cache
-def _points(width: int) -> Floats:
-    """Normal quantiles of points that fill the cube evenly: multiples of roots, modulo 1."""
-    # The generalized golden ratio solves g^(width + 1) = g + 1; its powers are far from rational together.
-    ratio = 1.5
-    for _ in range(60):
-        ratio = (1.0 + ratio) ** (1.0 / (width + 1.0))
-    steps = ratio ** -np.arange(1.0, width + 1.0)
-    points: Floats = ndtri(np.clip((0.5 + np.outer(np.arange(1, N_POINTS + 1), steps)) % 1.0, 1e-6, 1.0 - 1e-6))
-    return points
+    low = np.full(len(center), -1.0)
+    low[[j for group in groups for j in group]] = 0.0
+    columns = likely_columns(center[1:], spread[1:, 1:], low[1:], np.ones(len(low) - 1))
+    return np.column_stack([np.ones(len(columns)), columns])

@@ -13,6 +13,7 @@ from discreet.kernels.sufficient_statistics.gram import NoisyGram, known_error
 from discreet.kernels.sufficient_statistics.regression_score import Score, gram_noise, intervals
 from discreet.kernels.sufficient_statistics.regression_shrink import Shrunken, shrunken_coefficients
 from discreet.kernels.sufficient_statistics.shares import Relation, Shares
+from discreet.kernels.sufficient_statistics.unit_sampling import LikelyUnitRows
 from discreet.typing import Bools, Floats
 
 
@@ -96,11 +97,12 @@ def noisy_model(
     dummies: Bools | None = None,
     rows_per_unit: int = 1,
     level: tuple[float, float] | None = None,
+    likely: LikelyUnitRows | None = None,
 ) -> "NoisyModel":
     """Return what the moments tell of a model; the parameters are those of `coefficients`.
 
     `level`: what the target is about in the middle of the rows, and the error of that. The estimates then take from the
-    moments how the columns change it alone; the intervals do not use it.
+    moments how the columns change it alone; the intervals do not use it. `likely`: of rows divided by their length.
     """
     part, at, groups = _part(moments, columns, constant, dummies)
     p = len(columns)
@@ -108,7 +110,8 @@ def noisy_model(
     shrunken = shrunken_coefficients(part, at, groups)
     of_gram = known_error(part, _as_large_as_can_be(part, shrunken.coef))
     sigma2 = _error_variance(part, shrunken, _privacy(part, shrunken) + of_gram)
-    sampling = sigma2 * shrunken.gram * rows_per_unit + of_gram
+    spread = shrunken.gram if likely is None else likely.sampling(shrunken.gram, list(columns))
+    sampling = sigma2 * spread * rows_per_unit + of_gram
     estimate = shrunken.coef if level is None or at is None else _leveled(part, at, groups, level)
     return NoisyModel(part, shrunken, sampling, sigma2, limits, np.eye(p), np.zeros(p), limits, estimate)
 

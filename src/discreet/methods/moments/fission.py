@@ -47,8 +47,9 @@ def with_parts(record: MomentsRecord, rng: Source, share: float = SHARE) -> Mome
     A = a T + R, R ~ N(0, a (1 - a) V) independent of T; the estimating part is B = (1 - a) T - R. They add up to T,
     Cov(A, B) = a (1 - a) V - Var R = 0, and A, B look like the noisy moments of a n and (1 - a) n rows with a and
     1 - a times the noise's variance. Of V the noise's part is public. The part of sampling is that of the score
-    X'y - X'X b, which is sigma^2 X'X where errors are of equal variance; sigma^2 and X'X come from T itself. y'y moves
-    with X'y as the residuals' squares do not depend on it. Post-processing of T: claim ``fission.privacy.md``.
+    X'y - X'X b, which is sigma^2 X'X where errors are of equal variance and rows of one length; sigma^2, X'X and what
+    the lengths of unit rows change come from T itself. y'y moves with X'y as the residuals' squares do not depend on
+    it. Post-processing of T: claim ``fission.privacy.md``.
 
     References
     ----------
@@ -155,7 +156,7 @@ def _is_count(record: MomentsRecord) -> bool:
 
 
 def _sampling(record: MomentsRecord) -> tuple[Floats, Floats]:
-    """Coefficients on all columns, and the variance of X'y by the choice of rows: sigma^2 X'X, both from the moments.
+    """Coefficients on all columns, and the variance of X'y by the choice of rows, both from the moments.
 
     In scaled units, the constant being 1. Shapes: (p,), (p, p).
     """
@@ -165,7 +166,9 @@ def _sampling(record: MomentsRecord) -> tuple[Floats, Floats]:
     coef = np.zeros(len(record.owners))
     coef[places] = model.shrunken.coef
     gram = cleaned(moments, answers.constant, answers.dummies).gram
-    return coef, model.sigma2 * (gram + gram.T) / 2.0
+    gram = (gram + gram.T) / 2.0
+    likely = answers.likely_rows
+    return coef, model.sigma2 * (gram if likely is None else likely.sampling(gram, list(range(len(gram)))))
 
 
 def _normals(count: int, rng: Source) -> Floats:

@@ -8,6 +8,7 @@ from statistics import NormalDist
 import numpy as np
 
 from discreet.errors import InvalidParameterError
+from discreet.kernels.rows.unit_rows import shortest_length
 from discreet.kernels.sufficient_statistics.cleaning import CleanGram, cleaned
 from discreet.kernels.sufficient_statistics.gram import NoisyGram
 from discreet.kernels.sufficient_statistics.regression import Coefficients, NoisyModel, noisy_model, own_units, pilot
@@ -23,6 +24,7 @@ from discreet.kernels.sufficient_statistics.selection import (
     unit_penalties,
     weighted,
 )
+from discreet.kernels.sufficient_statistics.unit_sampling import LikelyUnitRows, UnitColumns, likely_unit_rows
 from discreet.methods.moments.noisy_sums import noisy_gram
 from discreet.methods.moments.whitened_sums import whitened_answers
 from discreet.methods.subset_selection.model_space import ModelSpace
@@ -114,9 +116,24 @@ class MomentAnswers:
         )
 
     @cached_property
+    def _whole(self) -> CleanGram:
+        """Cleaned with all levels, which share information."""
+        return cleaned(self._moments, self._constant, self._dummies)
+
+    @cached_property
+    def likely_rows(self) -> LikelyUnitRows | None:
+        """Rows that these may be the moments of, where rows were divided by their length; else None."""
+        if not self.record.ends:
+            return None
+        low, high = np.array(self.record.ends).T
+        shortest = shortest_length(len(self.candidates))
+        unit = UnitColumns(low, high, self._dummies, self.record.constant, shortest)
+        return likely_unit_rows(self._whole.gram, unit)
+
+    @cached_property
     def _clean(self) -> CleanGram:
-        """Cleaned with all levels, which share information; then without the references."""
-        with_references = cleaned(self._moments, self._constant, self._dummies)
+        """The same without the references."""
+        with_references = self._whole
         cut = np.ix_(self._places, self._places)
         return with_references._replace(gram=with_references.gram[cut], error=with_references.error[cut])
 
@@ -285,6 +302,7 @@ class MomentAnswers:
                     dummies=self._dummies,
                     rows_per_unit=self.record.rows_per_unit,
                     level=self._level_of_target,
+                    likely=self.likely_rows,
                 )
             self._kept = key, model
         return self._kept[1]

@@ -252,6 +252,7 @@ class NoisySums:
             owners=self.owners,
             centers=tuple(centers),
             half_widths=tuple(halves),
+            ends=self._ends if self.is_unit and self.fit_intercept else (),
             y_center=self.design.center,
             y_bound=self.design.bound,
             n_rows=n_rows,
@@ -278,6 +279,16 @@ class NoisySums:
             return [(0.0, 1.0)] * len(self.owners)
         pairs = [(middle / GRID, SCALE / factor) for middle, factor in zip(*scaling, strict=True)]
         return [(0.0, 1.0)] * (len(self.owners) - owned) + pairs
+
+    @property
+    def _ends(self) -> tuple[tuple[float, float], ...]:
+        """Least and largest value of each of X's columns, as they are scaled."""
+        metadata, ends = self.design.metadata, list[tuple[float, float]]()
+        for owner, (moved, width) in zip(self.owners, self._scaling, strict=True):
+            is_numeric = owner is not None and isinstance(metadata.declared(owner), NumericColumn)
+            other = (1.0, 1.0) if owner is None else (0.0, 1.0)
+            ends.append(((-1.0 - moved) / width, (1.0 - moved) / width) if is_numeric else other)
+        return tuple(ends)
 
     @property
     def _constant(self) -> float:
