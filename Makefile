@@ -19,7 +19,7 @@ FAST := not (browser or database or spark or processes or statistics or slow)
 unexport PYTHONDONTWRITEBYTECODE
 AS_ROOT := $(if $(filter 0,$(shell id -u)),env,sudo)
 
-.PHONY: demo wheels check test fast test-long programs lint docs bench house load coverage study audit dist service help clean r-check r-coverage
+.PHONY: demo wheels check test suite doctests fast test-long programs lint docs bench house load coverage study audit dist service help clean r-check r-coverage
 
 help:
 	@echo "make demo   the main job on a real table"
@@ -60,8 +60,13 @@ programs:
 
 # Twice as many processes as processors: half of them mostly wait (tests/conftest.py).
 test: $(VENV)/wheel $(AUDIT)/tools
+	$(MAKE) -j 2 --output-sync=line suite doctests
+
+suite:
 	$(BIN)/python -m pytest -n 4 tests
-	$(BIN)/python -m pytest -n 2 --pyargs discreet discreet_service discreet_papers --doctest-modules --doctest-ignore-import-errors --ignore-glob='*/migrations/*' -p no:warnings
+
+doctests:
+	$(BIN)/python -m pytest -q --pyargs discreet discreet_service discreet_papers --doctest-modules --doctest-ignore-import-errors --ignore-glob='*/migrations/*' -p no:warnings
 
 test-long: $(VENV)/wheel $(AUDIT)/tools
 	DISCREET_LONG=1 $(BIN)/python -m pytest -n 4 tests

@@ -32,9 +32,21 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+LONG_FILES = (
+    *("test_r_package", "test_record_and_replay", "test_pure_regressions", "test_service_pages", "test_documentation"),
+    *("test_service_crash", "test_service_canary", "test_selftest", "test_cube", "test_subset_search"),
+    *("test_plan_command", "test_every_engine", "test_service_tampering", "test_spark", "test_service_race"),
+    *("test_estimators", "test_auto_selection", "test_auto_command", "test_accessibility", "test_wang_figures"),
+    *("test_ledger_race", "test_engines", "test_claims", "test_house", "test_supply_chain"),
+)
+"""Tests that take longest, the longest first: what is begun last should not last."""
+
+
 @pytest.hookimpl(tryfirst=True)  # before pytest looks which marks are asked for
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests that need a program, by what they use."""
+    """Put long files first, and mark the tests that need a program, by what they use."""
+    place = {name: at for at, name in enumerate(LONG_FILES)}
+    items.sort(key=lambda item: place.get(item.path.stem, len(place)))
     for item in items:
         fixtures = getattr(item, "fixturenames", ())
         values = item.callspec.params.values() if hasattr(item, "callspec") else ()
@@ -85,6 +97,6 @@ class ByFile(LoadScopeScheduling):  # type: ignore[misc]
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByFile:
-    """Give files out in their order: the long ones come first."""
+    """Give files out in the order of the tests: the long ones come first."""
     config.option.loadscopereorder = False
     return ByFile(config, log)

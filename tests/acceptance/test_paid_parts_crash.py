@@ -20,8 +20,9 @@ from discreet.ledger import Ledger
 from discreet.methods.moments.moments_selection import NoisyMoments
 from discreet.release import Release
 from discreet.workflow.paid_ceiling import Ceiling, free_reserved, question_of
-from discreet.workflow.paid_parts import parts_of, pay_as_you_go, pool
+from discreet.workflow.paid_parts import pay_as_you_go
 from discreet.workflow.paid_terms import Terms, terms_for
+from discreet.workflow.pooled_parts import parts_of, pool
 from discreet.workflow.priced_request import price
 from discreet.workflow.request import fulfil, reserve
 from tests.effort import either

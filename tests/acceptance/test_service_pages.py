@@ -387,6 +387,10 @@ def test_the_checker_sees(browser: Browser) -> None:
     )
     with pytest.raises(AssertionError, match=r"label.*color-contrast|color-contrast.*label"):
         check_accessible(page, "a page with faults")
+    dark = "<style>@media (prefers-color-scheme: dark) { body { background: #000 } p { color: #222 } }</style>"
+    page.set_content(f"<html lang=en><title>t</title>{dark}<main><h1>t</h1><p>gone in the dark</p></main></html>")
+    with pytest.raises(AssertionError, match=r"'dark', 'color-contrast'"):
+        check_accessible(page, "a page that is pale in the dark")
     small = "<button style='width:9px;height:9px;padding:0;border:0' aria-label=b></button>"
     page.set_content(f"<html lang=en><title>t</title><main><h1>t</h1>{small * 3}</main></html>")
     with pytest.raises(AssertionError, match="target-size"):

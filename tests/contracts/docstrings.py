@@ -31,6 +31,12 @@ def files() -> list[Path]:
     return sorted(path for source in SOURCES for path in source.rglob("*.py"))
 
 
+@cache
+def parsed(path: Path) -> ast.Module:
+    """Return a module's tree, which nobody changes."""
+    return ast.parse(path.read_text())
+
+
 def has_sections(path: Path) -> bool:
     """Whether sections are due in a file: a claim lies beside it, or people call what it holds."""
     place = path.relative_to(next(source for source in SOURCES if path.is_relative_to(source)))
@@ -44,7 +50,7 @@ def inner_functions_with_sections() -> list[str]:
     for path in files():
         if has_sections(path):
             continue
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in ast.walk(parsed(path)):
             is_function = isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
             if is_function and SECTION.search(ast.get_docstring(node) or ""):
                 offenders.append(f"{path.relative_to(REPOSITORY)}:{node.lineno} {node.name}")

@@ -18,7 +18,8 @@ import discreet
 import discreet_papers
 import discreet_service
 from discreet import report, workflow
-from tests.contracts.docstrings import SECTION, inner_functions_with_sections
+from tests.conftest import LONG_FILES
+from tests.contracts.docstrings import SECTION, inner_functions_with_sections, parsed
 
 PACKAGE = Path(discreet.__file__).parent
 REPOSITORY = Path(__file__).parents[2]
@@ -36,7 +37,7 @@ def place_of(path):
 @cache
 def trees():
     """All modules by their place."""
-    return {place_of(path): ast.parse(path.read_text()) for path in MODULES}
+    return {place_of(path): parsed(path) for path in MODULES}
 
 
 @cache
@@ -360,3 +361,8 @@ def test_sections_of_docstrings_stand_where_they_are_due():
     """In what people call and what a proof cites; elsewhere one to three lines say what name and types do not."""
     assert not inner_functions_with_sections()
     assert SECTION.search("Return a sum.\n\n    Parameters\n    ----------\n    x : int")
+
+
+def test_what_is_begun_first_is_there():
+    """A long file of tests that is renamed keeps its place."""
+    assert set(LONG_FILES) <= {path.stem for path in (REPOSITORY / "tests").rglob("test_*.py")}

@@ -99,7 +99,7 @@ ONE_BY_ONE = {
     "methods/plan_steps.py": "fitting set shown: names and values of parameters",
     "methods/select_then_fit.py": "misplaced: names and values of parameters",
     "methods/moments/moments_selection.py": "private stated: names of declared columns, and declared moments",
-    "methods/subset_selection/tuning.py": "named total: shares of epsilon",
+    "methods/subset_selection/tuning_plan.py": "named total: shares of epsilon",
     "workflow/delivery.py": "error: for the log that the owner of the rows asked for, and nobody else",
 }
 """Names that say too little, by the file where they stand, and what they are there."""

@@ -15,8 +15,9 @@ import discreet as dc
 from discreet.accounting.events import EllipsoidEvent, GaussianEvent
 from discreet.errors import InvalidParameterError
 from discreet.methods.moments.moments_selection import NoisyMoments
-from discreet.workflow import paid_parts, paid_terms
+from discreet.workflow import paid_terms
 from discreet.workflow.paid_terms import Cost, Terms
+from discreet.workflow.pooled_parts import pool
 
 EPSILON, DELTA = 4.0, 0.01
 REACH = 10
@@ -160,19 +161,19 @@ def released(epsilon=1.0, delta=1e-6, rows_seed=0, **facts):
 def test_parts_above_the_ceiling_are_not_pooled():
     """Neither epsilon nor delta may be less than what parts cost, whoever asks; control: below it they are pooled."""
     parts = [released(), released()]
-    assert paid_parts.pool(parts, Terms(0.9, 4.0, 1e-6, True)).guarantee.epsilon == 4.0
+    assert pool(parts, Terms(0.9, 4.0, 1e-6, True)).guarantee.epsilon == 4.0
     for terms in (Terms(0.9, 1.0, 1e-6, True), Terms(0.9, 1.9, 2e-6, False), Terms(0.9, 4.0, 1e-6, False)):
         with pytest.raises(InvalidParameterError, match="these cost more"):
-            paid_parts.pool(parts, terms)
+            pool(parts, terms)
     before = Terms(0.9, 4.0, 3e-6, True, before=(Fraction(1, 2), Fraction(1, 10**6)))
     with pytest.raises(InvalidParameterError, match="these cost more"):  # the first part cost 1
-        paid_parts.pool(parts, before)
+        pool(parts, before)
 
 
 def test_a_gaussian_part_is_never_called_pure():
     """Its delta must be given, however large epsilon is."""
     with pytest.raises(InvalidParameterError, match="these cost more"):
-        paid_parts.pool([released()], Terms(0.9, 50.0, 0.0, False))
+        pool([released()], Terms(0.9, 50.0, 0.0, False))
 
 
 @pytest.mark.parametrize(
@@ -183,4 +184,4 @@ def test_parts_of_other_people_or_another_promise_are_not_pooled(facts):
     first, terms = released(), Terms(0.9, 8.0, 1e-5, True)
     for parts in ([first, released(**facts)], [released(**facts), first], [first, first]):
         with pytest.raises(InvalidParameterError, match="of the same sums, each another draw"):
-            paid_parts.pool(parts, terms)
+            pool(parts, terms)

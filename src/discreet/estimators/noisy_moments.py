@@ -23,8 +23,9 @@ from discreet.release import Release
 from discreet.report.model_charts import lasso_chart
 from discreet.typing import Floats
 from discreet.workflow.derive import fit_from, select_from
-from discreet.workflow.paid_parts import parts_of, pay_as_you_go
+from discreet.workflow.paid_parts import pay_as_you_go
 from discreet.workflow.paid_terms import terms_for
+from discreet.workflow.pooled_parts import parts_of
 
 
 class NoisyMoments(SubsetSelector, MomentsParameters):

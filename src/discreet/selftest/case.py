@@ -1,6 +1,6 @@
 """A method on its worst pairs: what reaches the mechanisms, recorded on a table and repeated on a neighbor."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
@@ -64,9 +64,10 @@ class Case:
     lift: Lift = no_noise
     words: Sequence[float] = ()
 
-    def evidence(self, relation: str, epsilon: float) -> list[Evidence]:
+    def evidence(self, relation: str, epsilon: float) -> Iterator[Evidence]:
         """Replay each pair, with units of one row and of several; one piece of evidence for each charged part."""
-        return [each for rows in self.rows_per_unit for each in self._of_units(relation, epsilon, rows)]
+        for rows in self.rows_per_unit:
+            yield from self._of_units(relation, epsilon, rows)
 
     def _of_units(self, relation: str, epsilon: float, rows_per_unit: int) -> list[Evidence]:
         method = self._method(epsilon)

@@ -281,9 +281,9 @@ def _misfit_of_cells(places: Any, law: Floats) -> float:
     return misfit_of_counts(np.bincount(cells, minlength=len(chances)), chances)
 
 
-def _cube(_: str, epsilon: float, effort: int) -> list[Evidence]:
+def _cube(_: str, epsilon: float, effort: int) -> Iterator[Evidence]:
     """`cube_noise` on two and on three numbers that all move by one."""
-    return [cube_sums(n_numbers, epsilon, effort) for n_numbers in (2, 3)]
+    return (cube_sums(n_numbers, epsilon, effort) for n_numbers in (2, 3))
 
 
 def cube_sums(n_numbers: int, epsilon: float, effort: int) -> Evidence:
@@ -307,9 +307,9 @@ def cube_sums(n_numbers: int, epsilon: float, effort: int) -> Evidence:
     return Evidence(shown=shown, how="draws", n_draws=n, misfit=misfit, **facts)
 
 
-def _ellipsoid(_: str, epsilon: float, effort: int) -> list[Evidence]:
+def _ellipsoid(_: str, epsilon: float, effort: int) -> Iterator[Evidence]:
     """`ellipsoid_noise` on two and on three numbers of unlike scales."""
-    return [ellipsoid_sums(n_numbers, epsilon, effort) for n_numbers in (2, 3)]
+    return (ellipsoid_sums(n_numbers, epsilon, effort) for n_numbers in (2, 3))
 
 
 def ellipsoid_sums(n_numbers: int, epsilon: float, effort: int) -> Evidence:

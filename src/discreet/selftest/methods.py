@@ -2,7 +2,7 @@
 
 import itertools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from discreet.data.halves import KEY_WORDS
@@ -36,7 +36,7 @@ LISTED = {**EVERY, "models": (("x1",), ("x2",))}
 # ---- least squares and likelihood
 
 
-def _least_squares(relation: str, epsilon: float, _: int) -> list[Evidence]:
+def _least_squares(relation: str, epsilon: float, _: int) -> Iterator[Evidence]:
     """`PCLS` on pair P2: both coefficients at their limit, and a row that fits one model and misses the other."""
     cases = [
         Case("PCLS", "P2: two models", "pcls", "pcls", P2, LISTED),
@@ -45,7 +45,7 @@ def _least_squares(relation: str, epsilon: float, _: int) -> list[Evidence]:
         ),
         Case("PCLS", "P2: all subsets", "pcls", "pcls", P2, EVERY),
     ]
-    return [each for case in cases for each in case.evidence(relation, epsilon)]
+    return (each for case in cases for each in case.evidence(relation, epsilon))
 
 
 SURE = 1e-3
@@ -57,7 +57,7 @@ def _at_the_tail(where: str) -> float:
     return 0.9999 * math.log(1.0 / (2.0 * SURE)) if where == "sum_of_squares" else 0.0
 
 
-def _profile(relation: str, epsilon: float, _: int) -> list[Evidence]:
+def _profile(relation: str, epsilon: float, _: int) -> Iterator[Evidence]:
     """`PCPL` on pairs P5 and P7, the noise of its sum of squares so large that its bound all but fails."""
     pinned = [*PINNED, *[(0.0, 0.0, 1.0)] * 400]
     pairs = [*both_ways(pinned, *ACROSS), *both_ways(pinned, (1.0, 1.0, 1.0), (-1.0, -1.0, 1.0))]
@@ -67,7 +67,9 @@ def _profile(relation: str, epsilon: float, _: int) -> list[Evidence]:
         Case("PCPL", "P5, P7: at the tail", "pcpl", "pcpl", pairs, LISTED | estimated, lift=_at_the_tail),
         Case("PCPL", "P5: a floor of the variance", "pcpl", "pcpl", alike, LISTED | floored),
     ]
-    return [*(each for case in cases for each in case.evidence(relation, epsilon)), _of_the_better(relation, epsilon)]
+    for case in cases:
+        yield from case.evidence(relation, epsilon)
+    yield _of_the_better(relation, epsilon)
 
 
 def _of_the_better(relation: str, epsilon: float) -> Evidence:
@@ -92,7 +94,7 @@ def _of_the_better(relation: str, epsilon: float) -> Evidence:
 # ---- estimates
 
 
-def _moments(relation: str, epsilon: float, _: int) -> list[Evidence]:
+def _moments(relation: str, epsilon: float, _: int) -> Iterator[Evidence]:
     """`NoisyMoments` and `LinearRegression`, with Laplace and with Gaussian noise, on pair P18."""
     cases = []
     for delta in (0.0, DELTA):
@@ -104,10 +106,10 @@ def _moments(relation: str, epsilon: float, _: int) -> list[Evidence]:
         for subject, method, options in kinds:
             name = f"P18: delta {delta:g}" + (f", {words_of(options)}" if options else "")
             cases.append(Case(subject, name, method, "noisy_moments", P18, options | {"delta": delta}))
-    return [each for case in cases for each in case.evidence(relation, epsilon)]
+    return (each for case in cases for each in case.evidence(relation, epsilon))
 
 
-def _labels(relation: str, epsilon: float, _: int) -> list[Evidence]:
+def _labels(relation: str, epsilon: float, _: int) -> Iterator[Evidence]:
     """`LogisticRegression` and `PoissonRegression` by passes, on pair P19: labels flip at the edge of the box."""
     labels = between([(1.0, 0.0), (1.0, 1.0), (-1.0, 1.0)], names=("x1", "z"), columns={"z": LABEL})[:4]
     counts = both_ways((), (1.0, 9.0), (-1.0, 9.0), names=("x1", "k"), columns={"k": COUNT})
@@ -117,13 +119,13 @@ def _labels(relation: str, epsilon: float, _: int) -> list[Evidence]:
         Case("PoissonRegression", "P19: counts at the ends", "poisson", "generalized_linear", counts,
              {"delta": DELTA}, "k", ("x1",)),
     ]  # fmt: skip
-    return [each for case in cases for each in case.evidence(relation, epsilon)]
+    return (each for case in cases for each in case.evidence(relation, epsilon))
 
 
 # ---- public records
 
 
-def _public_records(relation: str, epsilon: float, _: int) -> list[Evidence]:
+def _public_records(relation: str, epsilon: float, _: int) -> Iterator[Evidence]:
     """`HybridEstimator` and `PublicSubset` on pair P15: rows as near to one public point as to three others."""
     ties = [(0.0, 0.0, 0.0), *CORNERS]
     pairs = [Pair([(0.0, 0.0, 0.0)] * 30, old, new) for old, new in itertools.pairwise(ties)]
@@ -140,7 +142,7 @@ def _public_records(relation: str, epsilon: float, _: int) -> list[Evidence]:
             {"measure": "counts", "n_points": "all"},
         ),
     ]
-    return [each for case in cases for each in case.evidence(relation, epsilon)]
+    return (each for case in cases for each in case.evidence(relation, epsilon))
 
 
 def _of_losses() -> list[Pair]:
@@ -149,7 +151,7 @@ def _of_losses() -> list[Pair]:
     return both_ways(base, (1.0, 1.0, 1.0), (1.0, 1.0, -1.0))
 
 
-def _histogram(relation: str, epsilon: float, _: int) -> list[Evidence]:
+def _histogram(relation: str, epsilon: float, _: int) -> Iterator[Evidence]:
     """`PerturbedHistogram` on pair P20: a row moves to an empty cell."""
     pairs = both_ways([(0.0, 0.0, -1.0)] * 2, (0.0, 0.0, -1.0), (0.0, 0.0, 1.0))
     options = {"bins": 2, "contrast": "mean"}
@@ -159,7 +161,7 @@ def _histogram(relation: str, epsilon: float, _: int) -> list[Evidence]:
 # ---- private estimates that come first, and runs of several steps
 
 
-def _tuning(relation: str, epsilon: float, _: int) -> list[Evidence]:
+def _tuning(relation: str, epsilon: float, _: int) -> Iterator[Evidence]:
     """Private bounds, center, clipping bound, row count, l1 radius and residual variance, on pairs of their own."""
     middle = [(0.0, 0.0, 0.5)] * 40
     clip = both_ways(middle, (0.0, 0.0, 0.0), (0.0, 0.0, 1.0))
@@ -186,10 +188,10 @@ def _tuning(relation: str, epsilon: float, _: int) -> list[Evidence]:
     if relation != "replace_one":
         wide = {**AS_DECLARED, "l1_radius": "private", "l1_grid": (0.01, 1.0, 100.0), "n0": 50}
         cases.append(Case("PCLS", "a private l1 radius, wide grid", "pcls", "tuning", P2, wide))
-    return [each for case in cases for each in case.evidence(relation, epsilon)]
+    return (each for case in cases for each in case.evidence(relation, epsilon))
 
 
-def _pipelines(relation: str, epsilon: float, _: int) -> list[Evidence]:
+def _pipelines(relation: str, epsilon: float, _: int) -> Iterator[Evidence]:
     """A selection and a fit after it, on the same rows and by half of the units each."""
     listed = {key: value for key, value in LISTED.items() if key != "fit_intercept"}
     options = {"select": {"method": "pcls", **listed}, "fit": {"family": "linear"}}
@@ -220,10 +222,10 @@ def _pipelines(relation: str, epsilon: float, _: int) -> list[Evidence]:
         for delta in (0.0, DELTA)
         for name, word in (("some", 0.6), ("other", 0.7))  # the unit that differs is in one half, then in the other
     ]
-    return [each for case in cases for each in case.evidence(relation, epsilon)]
+    return (each for case in cases for each in case.evidence(relation, epsilon))
 
 
-CHECKS: tuple[Callable[[str, float, int], list[Evidence]], ...] = (
+CHECKS: tuple[Callable[[str, float, int], Iterator[Evidence]], ...] = (
     _least_squares,
     _profile,
     _moments,

@@ -1,6 +1,6 @@
 """The screenings on their worst pairs."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from discreet.selftest.case import DELTA, MANY, Case, words_of
@@ -23,7 +23,7 @@ IN_ORDER = tuple((place + 0.5) * 2.0**-64 for place in range(100))
 """Words that put rows into their order."""
 
 
-def _screening(relation: str, epsilon: float, _: int) -> list[Evidence]:
+def _screening(relation: str, epsilon: float, _: int) -> Iterator[Evidence]:
     """`DPSIS` on pair P9: one row takes from one score what it gives the other; scores of one's own too."""
     first: dict[str, Any] = {"n_features_to_select": 1}
     untested = first | {"noise_test": False}
@@ -48,7 +48,7 @@ def _screening(relation: str, epsilon: float, _: int) -> list[Evidence]:
              options=first | {"mechanism": mechanism, "sensitivity": most + 1e-9})
         for mechanism in ("one_shot", "canonical_lipschitz")
     ]  # fmt: skip
-    return [each for case in cases for each in case.evidence(relation, epsilon)]
+    return (each for case in cases for each in case.evidence(relation, epsilon))
 
 
 FALLING = [(place / 32.0, 0.0, -place / 32.0) for place in range(-24, 24)]
@@ -56,17 +56,17 @@ FALLING = [(place / 32.0, 0.0, -place / 32.0) for place in range(-24, 24)]
 ABOVE_ALL = both_ways(FALLING, (1.0, 0.0, 1.0), (0.01, 0.0, -0.01))
 
 
-def _noise_tests(relation: str, epsilon: float, _: int) -> list[Evidence]:
+def _noise_tests(relation: str, epsilon: float, _: int) -> Iterator[Evidence]:
     """The noise test of `DPSIS` and of `TwoStage`: one row above all others, which fall."""
     options = {"n_features_to_select": 1, "noise_test": True}
     cases = [
         Case("DPSIS", "noise test", "sis", "noise_test", ABOVE_ALL, options | {"y_center": "middle"}),
         Case("TwoStage", "noise test", "two-stage", "noise_test", ABOVE_ALL, options | {"n_blocks": 2}, words=IN_ORDER),
     ]
-    return [each for case in cases for each in case.evidence(relation, epsilon)]
+    return (each for case in cases for each in case.evidence(relation, epsilon))
 
 
-def _votes(relation: str, epsilon: float, _: int) -> list[Evidence]:
+def _votes(relation: str, epsilon: float, _: int) -> Iterator[Evidence]:
     """`TwoStage`: a row turns the vote of its block, and those of a unit the votes of theirs."""
     n_blocks = CROWD * MANY
     one_block = ((0.9, 1.0, 1.0), (-0.9, -1.0, -1.0), (0.0, 0.2, 0.2), (0.0, -0.2, -0.2))
@@ -78,10 +78,10 @@ def _votes(relation: str, epsilon: float, _: int) -> list[Evidence]:
              options | {"mechanism": mechanism}, words=IN_ORDER)
         for mechanism in ("one_shot", "canonical_lipschitz", "peeling")
     ]  # fmt: skip
-    return [each for case in cases for each in case.evidence(relation, epsilon)]
+    return (each for case in cases for each in case.evidence(relation, epsilon))
 
 
-def _decorrelated(relation: str, epsilon: float, _: int) -> list[Evidence]:
+def _decorrelated(relation: str, epsilon: float, _: int) -> Iterator[Evidence]:
     """`DecorrelatedScores`: a row turns every product at once, and two scores against each other."""
     columns = {"x1": BOX | {"lower": -0.6, "upper": 0.6}, "x2": BOX | {"lower": -0.6, "upper": 0.6}}
     base = [(0.6, 0.6, 1.0), (-0.6, 0.6, 0.0), (0.6, -0.6, 0.0), (-0.6, -0.6, -1.0)] * 20
@@ -101,8 +101,8 @@ def _decorrelated(relation: str, epsilon: float, _: int) -> list[Evidence]:
         Case("PublicLook", "a row turns the largest product", "decorrelated", "public_check", looked,
              {"public_moments": known, "y_center": "middle"})
     )  # fmt: skip
-    return [each for case in cases for each in case.evidence(relation, epsilon)]
+    return (each for case in cases for each in case.evidence(relation, epsilon))
 
 
-CHECKS: tuple[Callable[[str, float, int], list[Evidence]], ...] = (_screening, _votes, _noise_tests, _decorrelated)
+CHECKS: tuple[Callable[[str, float, int], Iterator[Evidence]], ...] = (_screening, _votes, _noise_tests, _decorrelated)
 """All of them: under a relation, at an epsilon. They make no draws."""

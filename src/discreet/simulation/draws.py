@@ -1,5 +1,6 @@
 """Simulated numbers from a seeded source."""
 
+import math
 from statistics import NormalDist
 
 import numpy as np
@@ -19,6 +20,14 @@ def normals(rng: Source, *shape: int) -> Floats:
     from scipy.special import ndtri  # slow to load
 
     return np.asarray(ndtri(uniforms(rng, *shape)), dtype=np.float64)
+
+
+def chained_normals(rng: Source, n_rows: int, n_columns: int, correlation: float) -> Floats:
+    """Return standard normal numbers, shape (n_rows, n_columns), each column correlated with the one before it."""
+    chained = normals(rng, n_rows, n_columns)
+    for j in range(1, n_columns):
+        chained[:, j] = correlation * chained[:, j - 1] + math.sqrt(1.0 - correlation**2) * chained[:, j]
+    return chained
 
 
 def some_normals(rng: Source, *shape: int) -> Floats:

@@ -10,6 +10,7 @@ from typing_extensions import override
 from discreet.data.metadata import NumericColumn, half_width
 from discreet.mechanisms.rng import Source
 from discreet.parameters.public_moments import PublicMoments
+from discreet.simulation.drawn_columns import derive
 from discreet.simulation.draws import normals
 from discreet.simulation.scenario import Scenario
 from discreet.typing import Floats
@@ -56,7 +57,7 @@ class KnownScenario(Scenario):
                 ends = np.cumsum([max(self.known.means[place_of[f"{name}={level}"]], 0.0) for level in levels])
                 place = np.searchsorted(ends / max(ends[-1], 1e-300), ndtr(latent[:, j]))
                 scores[:, j] = np.minimum(place, len(levels) - 1) / max(len(levels) - 1, 1)
-        self._derive(scores, rng)
+        derive(scores, self.candidates, self.metadata, rng)
         return scores
 
     def _values(self, place: int, latent: Floats, is_two_valued: bool) -> Floats:

@@ -10,17 +10,16 @@ import numpy as np
 import pyarrow as pa
 from scipy.special import ndtr
 
-from discreet.data.arrow_arrays import number_array, place_array, text_array
-from discreet.data.cells import bounded, declared_batch, numbers
+from discreet.data.arrow_arrays import number_array
 from discreet.data.columns import Features
-from discreet.data.derived_columns import columns_read
 from discreet.data.design import Design
-from discreet.data.metadata import CategoryColumn, Metadata, NumericColumn, half_width
+from discreet.data.metadata import Metadata, half_width
 from discreet.errors import InvalidParameterError
 from discreet.mechanisms.rng import Source
-from discreet.simulation.draws import normals, uniforms
-from discreet.simulation.public_pattern import PublicPattern, level_places, public_effects, signal
-from discreet.simulation.simulated_table import SimulatedTable as SimulatedTable
+from discreet.simulation.drawn_columns import as_of_more, cells_of, derive, placed
+from discreet.simulation.draws import chained_normals, normals, uniforms
+from discreet.simulation.public_pattern import PublicPattern, public_effects, signal
+from discreet.simulation.simulated_table import SimulatedTable
 from discreet.simulation.stated import MOST_HALVES, check_effects, check_noise, check_numbers, left_sd, names_and_rows
 from discreet.typing import Floats
 
@@ -334,16 +333,16 @@ class Scenario:
 
         Notes
         -----
-        Of many rows some are drawn, and each counts several times: see `_as_of_more`.
+        Of many rows some are drawn, and each counts several times: see `as_of_more`.
         """
         scores = self._scores(rng, self.drawn_rows)
         noise = self._noise(rng, self.drawn_rows)
         if self.repeats > 1:
-            noise = _as_of_more(noise, scores, self.repeats)
+            noise = as_of_more(noise, scores, self.repeats)
         middle, half = half_width(self.metadata.declared(self.target))  # type: ignore[arg-type]
         start = middle if self.intercept is None else self.intercept
         total = start + signal(scores, self.candidates, self.effects, self.level_effects) + noise
-        columns = {name: self._cells(name, scores[:, j]) for j, name in enumerate(self.candidates)}
+        columns = {name: cells_of(scores[:, j], self.metadata.declared(name)) for j, name in enumerate(self.candidates)}
         if getattr(self.metadata.declared(self.target), "type", "") == "integer" and self.repeats == 1:
             total = np.rint(total)
         columns[self.target] = number_array(np.clip(total, middle - half, middle + half))
@@ -371,16 +370,9 @@ class Scenario:
         """Adjusted R^2 of least squares, from the exact moments."""
         if not names:
             return 0.0
-        design = self._design if len(self.candidates) <= FEW else self._small_design(names)
-        units = dict(zip(design.candidates, design.units(), strict=True))
-        columns = np.flatnonzero(np.any([units[name] for name in names], axis=0))
-        places = np.concatenate([[0], columns[columns > 0]])
-        moments = table.moments(design).astype(np.float64)
-        gram, xty, yty = moments[np.ix_(places, places)], moments[places, -1], moments[-1, -1]
-        residual = yty - xty @ np.linalg.lstsq(gram, xty, rcond=1e-10)[0]
-        total = yty - moments[0, -1] ** 2 / moments[0, 0]
-        degrees = max(self.n_rows - int(np.linalg.matrix_rank(gram, hermitian=True)), 1)
-        return 1.0 - float(residual / degrees) / max(float(total / max(self.n_rows - 1, 1)), 1e-300)
+        few = len(self.candidates) <= FEW
+        design = self._design if few else Design.plan(self.draw_metadata, self.target, tuple(sorted(names)))
+        return table.adjusted_r_squared(design, names, self.n_rows)
 
     @cached_property
     def _design(self) -> Design:
@@ -390,9 +382,6 @@ class Scenario:
         """Return what the columns do not explain."""
         return np.asarray(self.noise_sd * normals(rng, n_rows, 1)[:, 0])
 
-    def _small_design(self, names: Collection[str]) -> Design:
-        return Design.plan(self.draw_metadata, self.target, tuple(sorted(names)))
-
     def _scores(self, rng: Source, n_rows: int) -> Floats:
         """Columns from -1 to 1, categories by the place of their level: of public records, or spread evenly.
 
@@ -400,68 +389,11 @@ class Scenario:
         """
         if self.pattern is not None:
             return self.pattern.draw(uniforms(rng, n_rows))
-        latent = normals(rng, n_rows, len(self.candidates))
-        for j in range(1, latent.shape[1]):
-            share = math.sqrt(1.0 - self.correlation**2)
-            latent[:, j] = self.correlation * latent[:, j - 1] + share * latent[:, j]
-        even = self._spread(2.0 * ndtr(latent) - 1.0)
-        for j, name in enumerate(self.candidates):
-            column = self.metadata.declared(name)
-            if isinstance(column, CategoryColumn):
-                n_levels = len(column.levels or ())
-                place = np.minimum(((even[:, j] + 1.0) / 2.0 * n_levels).astype(int), n_levels - 1)
-                even[:, j] = place / max(n_levels - 1, 1)
-            elif getattr(column, "type", "") == "integer":
-                middle, half = half_width(column)
-                lower, upper = math.ceil(middle - half), math.floor(middle + half)
-                integers = np.minimum(np.floor((even[:, j] + 1.0) / 2.0 * (upper - lower + 1.0)), upper - lower) + lower
-                even[:, j] = (integers - middle) / half if half > 0 else 0.0
-        self._derive(even, rng)
-        return np.asarray(even, dtype=np.float64)
+        even = self._spread(2.0 * ndtr(chained_normals(rng, n_rows, len(self.candidates), self.correlation)) - 1.0)
+        scores = placed(even, self.candidates, self.metadata)
+        derive(scores, self.candidates, self.metadata, rng)
+        return np.asarray(scores, dtype=np.float64)
 
     def _spread(self, even: Floats) -> Floats:
         """Return columns over their bounds, from columns that are spread evenly from -1 to 1."""
         return even
-
-    def _derive(self, scores: Floats, rng: Source) -> None:
-        """Compute the scores of derived candidates from their sources'; sources that are none are spread evenly."""
-        derived = self.metadata.derived
-        names = [name for name in self.candidates if name in derived]
-        if not names:
-            return
-        place = {name: j for j, name in enumerate(self.candidates)}
-        cells = {}
-        for source in columns_read(derived, names):
-            if source in place:
-                cells[source] = self._cells(source, scores[:, place[source]])
-            else:
-                share, is_number = uniforms(rng, len(scores)), self.metadata.is_number(source)
-                cells[source] = self._cells(source, 2.0 * share - 1.0 if is_number else share)
-        batch = declared_batch(pa.RecordBatch.from_pydict(cells), self.metadata, names)
-        for name in names:
-            column = self.metadata.declared(name)
-            if isinstance(column, NumericColumn):
-                middle, half = half_width(column)
-                scores[:, place[name]] = (bounded(numbers(batch.column(name)), column) - middle) / half
-
-    def _cells(self, name: str, scores: Floats) -> pa.Array:
-        column = self.metadata.declared(name)
-        if isinstance(column, NumericColumn):
-            middle, half = half_width(column)
-            values = middle + half * scores
-            return number_array(np.rint(values) if column.type == "integer" else values)
-        levels = column.levels or ()
-        return pa.DictionaryArray.from_arrays(place_array(level_places(scores, len(levels))), text_array(levels))
-
-
-def _as_of_more(noise: Floats, scores: Floats, repeats: int) -> Floats:
-    """Return noise that goes with the columns as little as it does in a table of so many times the rows.
-
-    With k repeats of r rows, X'e must have the variance of k r rows: k r sigma^2 S, not k^2 r sigma^2 S. So the part of
-    the noise that the columns explain by chance is divided by the root of k; the rest is left as it is.
-    """
-    columns = np.column_stack([np.ones(len(scores)), scores])
-    if columns.shape[1] > len(columns) // 4:  # more columns than such rows can tell apart
-        return noise
-    by_chance = columns @ np.linalg.lstsq(columns, noise, rcond=None)[0]
-    return np.asarray(noise - (1.0 - 1.0 / math.sqrt(repeats)) * by_chance)

@@ -1,6 +1,6 @@
 """Drawn tables that remember sums, as a plan asks for the same ones again and again."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from types import FunctionType
 from typing import Any
@@ -48,6 +48,18 @@ class SimulatedTable(FrameTable):
         if key not in self._cache:
             self._cache[key] = value()
         return self._cache[key]
+
+    def adjusted_r_squared(self, design: Design, names: Collection[str], n_rows: int) -> float:
+        """Return the adjusted R^2 of least squares on some of a design's candidates, for a table of so many rows."""
+        units = dict(zip(design.candidates, design.units(), strict=True))
+        columns = np.flatnonzero(np.any([units[name] for name in names], axis=0))
+        places = np.concatenate([[0], columns[columns > 0]])
+        moments = self.moments(design).astype(np.float64)
+        gram, xty, yty = moments[np.ix_(places, places)], moments[places, -1], moments[-1, -1]
+        residual = yty - xty @ np.linalg.lstsq(gram, xty, rcond=1e-10)[0]
+        total = yty - moments[0, -1] ** 2 / moments[0, 0]
+        degrees = max(n_rows - int(np.linalg.matrix_rank(gram, hermitian=True)), 1)
+        return 1.0 - float(residual / degrees) / max(float(total / max(n_rows - 1, 1)), 1e-300)
 
     @override
     def row_count(self) -> int | None:

@@ -58,12 +58,12 @@ if TYPE_CHECKING:
     from discreet.workflow.metadata import metadata_of_header as metadata_of_header
     from discreet.workflow.metadata import metadata_schema as metadata_schema
     from discreet.workflow.paid_ceiling import free_reserved as free_reserved
-    from discreet.workflow.paid_parts import parts_of as parts_of
     from discreet.workflow.paid_parts import pay_as_you_go as pay_as_you_go
     from discreet.workflow.paid_request import PartsRequest as PartsRequest
     from discreet.workflow.paid_request import is_in_parts as is_in_parts
     from discreet.workflow.paid_request import price_parts as price_parts
     from discreet.workflow.paid_terms import terms_for as terms_for
+    from discreet.workflow.pooled_parts import parts_of as parts_of
     from discreet.workflow.priced_request import PricedRequest as PricedRequest
     from discreet.workflow.priced_request import price as price
     from discreet.workflow.recommendation import commands_by_selection as commands_by_selection
@@ -143,7 +143,7 @@ _HOMES = {
     "expected_parts": "discreet.workflow.expectation_parts",
     "parts_record": "discreet.workflow.expectation_parts",
     "free_reserved": "discreet.workflow.paid_ceiling",
-    "parts_of": "discreet.workflow.paid_parts",
+    "parts_of": "discreet.workflow.pooled_parts",
     "pay_as_you_go": "discreet.workflow.paid_parts",
     "PartsRequest": "discreet.workflow.paid_request",
     "is_in_parts": "discreet.workflow.paid_request",

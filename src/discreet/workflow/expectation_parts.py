@@ -16,8 +16,9 @@ from discreet.simulation.scenario import Scenario
 from discreet.simulation.supposition import Supposition
 from discreet.workflow.expectation import Question
 from discreet.workflow.paid_certainty import Certainty, certainty_of
-from discreet.workflow.paid_parts import Buyer, check_parts, epsilon_spent
+from discreet.workflow.paid_parts import Buyer, check_parts
 from discreet.workflow.paid_terms import Terms, terms_for
+from discreet.workflow.pooled_parts import epsilon_spent
 from discreet.workflow.priced_request import price
 
 SCHEMA = "discreet/expected_parts@1"

@@ -13,7 +13,7 @@ from discreet.ledger import Ledger, Verification
 from discreet.ledger.chain import text_sha256
 from discreet.release import Release, canonical_sha256
 from discreet.workflow.derive import digest, recomputed
-from discreet.workflow.paid_parts import pooled_again
+from discreet.workflow.pooled_parts import pooled_again
 
 
 @dataclass(frozen=True)

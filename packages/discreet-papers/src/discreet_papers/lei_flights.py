@@ -14,7 +14,7 @@ from discreet.report.study import Column, Row, Study
 from discreet.simulation.cached_preparation import cached_preparation
 from discreet.simulation.choice import best_selection
 from discreet.simulation.rivals import Rival
-from discreet.simulation.scenario import SimulatedTable
+from discreet.simulation.simulated_table import SimulatedTable
 from discreet.typing import Floats
 from discreet_papers.experiment import Experiment, Work
 from discreet_papers.figures import adjusted_fit, mean_row, selected_columns, share_row

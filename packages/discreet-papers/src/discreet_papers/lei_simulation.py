@@ -12,7 +12,7 @@ from discreet.simulation.cached_preparation import cached_preparation
 from discreet.simulation.choice import best_selection
 from discreet.simulation.draws import normals, uniforms
 from discreet.simulation.rivals import Rival
-from discreet.simulation.scenario import SimulatedTable
+from discreet.simulation.simulated_table import SimulatedTable
 from discreet.typing import Bools, Floats
 from discreet_papers.experiment import Experiment, Work
 from discreet_papers.figures import share_row

@@ -20,12 +20,13 @@ import numpy as np
 from discreet.kernels.glm.curve import curve_through
 from discreet.kernels.glm.families import Family, Groups, predictor_bounds, score_map
 from discreet.kernels.glm.open_ways import OpenWays
-from discreet.kernels.glm.pooled_score import CURVATURE, clipped_dispersion, positive
+from discreet.kernels.glm.pooled_score import CURVATURE, clipped_dispersion
 from discreet.kernels.glm.problem import BOX
 from discreet.kernels.glm.sandwich import Spread, Units, spread_pass
 from discreet.kernels.glm.score import NoiseTerm, ScoreModel, minimize
 from discreet.kernels.glm.score_fit import Fit, ScoreFit, symmetric
 from discreet.kernels.glm.separation import NoisyNumbers, separating, values_of
+from discreet.kernels.glm.shrinkage import positive
 from discreet.kernels.glm.undetermined import undetermined
 from discreet.typing import Floats
 

@@ -8,11 +8,12 @@ import numpy as np
 from discreet.kernels.glm.count_bound import SHARE as BOUND_SHARE
 from discreet.kernels.glm.count_bound import HistogramRequest
 from discreet.kernels.glm.families import RowMap, predictor_bounds, score_map
-from discreet.kernels.glm.pooled_score import MISMATCH, Pool, Sums
+from discreet.kernels.glm.pooled_score import Pool, Sums
 from discreet.kernels.glm.problem import SEARCH, Problem
 from discreet.kernels.glm.sandwich import SPREAD, spread_sds
 from discreet.kernels.glm.score import FAR, ScoreModel
 from discreet.kernels.glm.sensitivity import attainable_sensitivity, joint_sensitivity
+from discreet.kernels.glm.shrinkage import MISMATCH
 from discreet.typing import Floats
 
 SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)

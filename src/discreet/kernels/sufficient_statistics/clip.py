@@ -1,6 +1,10 @@
-"""How far out a private clip must lie so that it does not bend slopes."""
+"""How far out a private clip must lie so that it does not bend slopes, and intervals of slopes that one bent."""
 
 from statistics import NormalDist
+
+import numpy as np
+
+from discreet.typing import Floats
 
 BEND = 0.1
 """Most that a clip may bend a slope, in standard errors."""
@@ -38,3 +42,16 @@ def widening(tail: float, wanted: float) -> float:
     """
     inner, outer = (NormalDist().inv_cdf(1.0 - share) for share in (max(tail, 1e-12), max(wanted, 1e-12)))
     return max(outer / max(inner, 0.25), 1.0)
+
+
+def stretched(low: Floats, high: Floats, offset: Floats, share: float) -> tuple[Floats, Floats]:
+    """Return ends of intervals, the far ones moved out, for slopes that a clip made smaller by this share of rows."""
+    kept = 1.0 - share
+    if kept == 1.0:
+        return low, high
+    below, above = low - offset, high - offset
+    times = 1.0 / kept if kept > 0.0 else np.inf  # zero times infinity is never asked for
+    far_low, far_high = low.copy(), high.copy()
+    far_low[below < 0.0] = (below[below < 0.0] * times) + offset[below < 0.0]
+    far_high[above > 0.0] = (above[above > 0.0] * times) + offset[above > 0.0]
+    return far_low, far_high

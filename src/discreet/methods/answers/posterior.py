@@ -8,8 +8,9 @@ from discreet.errors import InvalidParameterError
 from discreet.kernels.posterior.models import Evidence, Layout, Posterior, Prior, posterior
 from discreet.kernels.posterior.noisy_sums import NoisySums, Turn, beside_constant
 from discreet.kernels.sufficient_statistics.cleaning import cleaned
+from discreet.kernels.sufficient_statistics.clip import stretched
 from discreet.methods.answers.model import checked, sensible
-from discreet.methods.moments.moment_answers import MomentAnswers, stretched
+from discreet.methods.moments.moment_answers import MomentAnswers
 from discreet.methods.moments.whitened_sums import whitened_moments
 from discreet.methods.regression.score_answers import full
 from discreet.release import (
@@ -154,13 +155,13 @@ def _level(label: str, owner: str) -> str | None:
 
 def averaged(question: Question, found: Posterior, confidence: float) -> tuple[AveragedCoefficient, ...]:
     """Return the averaged coefficients with intervals, in their own units."""
-    coefficients = []
+    coefficients, clipped = [], None if question.moments is None else question.moments.clipped
     for at, label, column, level, factor in question.terms:
         direction = np.zeros(len(question.layout.always))
         direction[at] = factor
         low, high = found.interval(direction, confidence)
-        if question.moments is not None:
-            ends = stretched(np.array([low]), np.array([high]), np.zeros(1), question.moments)
+        if clipped is not None:
+            ends = stretched(np.array([low]), np.array([high]), np.zeros(1), clipped.stretch)
             low, high = (float(end[0]) for end in ends)
         estimate = float(found.coef[at] * factor)
         coefficients.append(

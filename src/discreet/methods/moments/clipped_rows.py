@@ -7,7 +7,7 @@ from discreet.data.bound_grid import bound_grid
 from discreet.kernels.rows.target_places import CLIPS
 from discreet.mechanisms.quantile import rank_sensitivity
 from discreet.methods.base.private_bounds import sides_of
-from discreet.methods.subset_selection.tuning import Tuning
+from discreet.methods.subset_selection.tuning_plan import Tuning
 from discreet.release import ClippedRecord
 
 CHANCE = 0.05

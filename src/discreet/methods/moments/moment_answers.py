@@ -10,6 +10,7 @@ import numpy as np
 from discreet.errors import InvalidParameterError
 from discreet.kernels.rows.unit_rows import shortest_length
 from discreet.kernels.sufficient_statistics.cleaning import CleanGram, cleaned
+from discreet.kernels.sufficient_statistics.clip import stretched
 from discreet.kernels.sufficient_statistics.gram import NoisyGram
 from discreet.kernels.sufficient_statistics.regression import Coefficients, NoisyModel, noisy_model, own_units, pilot
 from discreet.kernels.sufficient_statistics.regression_joint import joint_zero
@@ -263,7 +264,10 @@ class MomentAnswers:
         Shapes: rows (k, p), offset (k,).
         """
         found = self._told(names, coef_bound).combinations(rows @ self._compared(names), offset, confidence)
-        low, high = stretched(found.low, found.high, offset, self.record)
+        clipped = self.record.clipped
+        if clipped is None:
+            return found
+        low, high = stretched(found.low, found.high, offset, clipped.stretch)
         return found._replace(low=low, high=high)
 
     def joint(self, names: Sequence[str], tested: Sequence[str], confidence: float, coef_bound: float) -> JointRecord:
@@ -410,16 +414,3 @@ class MomentAnswers:
     def _r_squared(self, names: Sequence[str]) -> float:
         model = self._owned((*names, None))
         return float(r_squared(self._model_moments, self._clean, self._weighted, [model], self._owned((None,)))[0][0])
-
-
-def stretched(low: Floats, high: Floats, offset: Floats, record: MomentsRecord) -> tuple[Floats, Floats]:
-    """Return ends of intervals, the far ones moved out, for slopes that a clip made smaller by its share of rows."""
-    kept = 1.0 - (record.clipped.stretch if record.clipped is not None else 0.0)
-    if kept == 1.0:
-        return low, high
-    below, above = low - offset, high - offset
-    times = 1.0 / kept if kept > 0.0 else np.inf  # zero times infinity is never asked for
-    far_low, far_high = low.copy(), high.copy()
-    far_low[below < 0.0] = (below[below < 0.0] * times) + offset[below < 0.0]
-    far_high[above > 0.0] = (above[above > 0.0] * times) + offset[above > 0.0]
-    return far_low, far_high

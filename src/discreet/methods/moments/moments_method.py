@@ -25,7 +25,7 @@ from discreet.methods.moments.noisy_sums import NoisySums
 from discreet.methods.subset_selection.model_space import ModelSpace
 from discreet.methods.subset_selection.setting import Setting
 from discreet.methods.subset_selection.target_scale import MOST_SHARES, TYPICAL_ROWS
-from discreet.methods.subset_selection.tuning import Tuning
+from discreet.methods.subset_selection.tuning_plan import Tuning
 from discreet.parameters.regression import SumsParameters
 from discreet.parameters.shared import Confidence
 from discreet.parameters.subset_selection import Uncorrelated

@@ -24,7 +24,7 @@ from discreet.methods.moments.noisy_sums import NoisySums
 from discreet.methods.moments.row_choice import predicted_error
 from discreet.methods.subset_selection.model_space import ModelSpace
 from discreet.methods.subset_selection.target_scale import target_shares
-from discreet.methods.subset_selection.tuning import Tuning
+from discreet.methods.subset_selection.tuning_plan import Tuning
 from discreet.parameters.public_moments import PublicMoments
 from discreet.parameters.subset_selection import MomentsParameters
 from discreet.release import MomentsRecord

@@ -17,7 +17,8 @@ from discreet.methods.moments.clipped_rows import clipped_rows
 from discreet.methods.moments.column_scales import SHARE
 from discreet.methods.moments.moments_method import MomentsMethod
 from discreet.methods.moments.noisy_sums import CLAIM, NoisySums
-from discreet.methods.subset_selection.tuning import Tuned, Tuning, estimate_privately
+from discreet.methods.subset_selection.tuning import Tuned, estimate_privately
+from discreet.methods.subset_selection.tuning_plan import Tuning
 from discreet.release import MomentsRecord, StepRecord
 
 

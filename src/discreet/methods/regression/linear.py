@@ -21,7 +21,8 @@ from discreet.methods.moments.moments_method import MomentsMethod
 from discreet.methods.moments.noisy_moments import PreparedMoments, check_scale
 from discreet.methods.moments.noisy_sums import NoisySums, pooled
 from discreet.methods.moments.whitened_sums import WhitenedSums
-from discreet.methods.subset_selection.tuning import Tuned, Tuning
+from discreet.methods.subset_selection.tuning import Tuned
+from discreet.methods.subset_selection.tuning_plan import Tuning
 from discreet.parameters.regression import LinearParameters
 from discreet.release import MomentsRecord
 

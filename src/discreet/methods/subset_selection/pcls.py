@@ -35,7 +35,8 @@ from discreet.methods.subset_selection.subset_regression import (
     largest_target,
 )
 from discreet.methods.subset_selection.target_scale import TYPICAL_ROWS
-from discreet.methods.subset_selection.tuning import Tuned, Tuning, estimate_privately
+from discreet.methods.subset_selection.tuning import Tuned, estimate_privately
+from discreet.methods.subset_selection.tuning_plan import Tuning
 from discreet.parameters.ranges import MAX_ROWS
 from discreet.parameters.subset_selection import LeastSquaresParameters
 from discreet.release import NoiseRecord, StepRecord

@@ -31,7 +31,8 @@ from discreet.methods.subset_selection.subset_regression import (
     largest_target,
 )
 from discreet.methods.subset_selection.sum_of_squares import noisy_squares, squares_part
-from discreet.methods.subset_selection.tuning import LEAST_VARIANCE, Tuning, estimate_privately
+from discreet.methods.subset_selection.tuning import estimate_privately
+from discreet.methods.subset_selection.tuning_plan import LEAST_VARIANCE, Tuning
 from discreet.parameters.subset_selection import SQUARES, LikelihoodParameters
 from discreet.release import NoiseRecord, StepRecord
 from discreet.typing import Floats

@@ -22,7 +22,7 @@ from discreet.methods.base.request_facts import check_ratio, not_protected, publ
 from discreet.methods.subset_selection.model_space import ModelSpace
 from discreet.methods.subset_selection.setting import Setting
 from discreet.methods.subset_selection.target_scale import target_shares
-from discreet.methods.subset_selection.tuning import Y_QUANTILE, Tuning, split
+from discreet.methods.subset_selection.tuning_plan import Y_QUANTILE, Tuning, split
 from discreet.parameters.subset_selection import SHARES, SubsetParameters
 from discreet.release import NoiseRecord, StepRecord
 from discreet.typing import Integers

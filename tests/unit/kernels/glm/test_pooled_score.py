@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from discreet.kernels.glm.families import LOGISTIC, Line, clipped_poisson
-from discreet.kernels.glm.pooled_score import MISMATCH, Pool, Sums, shrunk
+from discreet.kernels.glm.pooled_score import Pool, Sums
+from discreet.kernels.glm.shrinkage import MISMATCH, shrunk
 
 P, ROWS = 4, 20_000
 TRUTH = np.array([-0.4, 1.2, -0.8, 0.5])

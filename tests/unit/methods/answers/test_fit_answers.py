@@ -113,7 +113,7 @@ def test_a_combination_that_is_a_coefficient_has_its_interval(family):
 
 # ---- how often they hold
 
-SAMPLE_SIZE, P_THRESHOLD = either(40, 100), 0.004
+SAMPLE_SIZE, P_THRESHOLD = either(24, 100), 0.004
 """Tables; of a false alarm, for each of the answers."""
 
 
@@ -154,8 +154,8 @@ def without_noise(fit):
 @pytest.mark.statistics
 def test_answers_that_deny_the_noise_are_found_out():
     """The control: so few tables do tell a region that is too small."""
-    ruled_out = sum(without_noise(release.fit).zero_inside is False for release in tables("logistic", 40, 0.4))
-    assert ruled_out > binom.isf(P_THRESHOLD, 40, 0.05) + 3
+    ruled_out = sum(without_noise(release.fit).zero_inside is False for release in tables("logistic", 24, 0.4))
+    assert ruled_out > binom.isf(P_THRESHOLD, 24, 0.05) + 3
 
 
 # ---- what cannot be told

@@ -73,5 +73,5 @@ def test_private_bounds_are_wider_where_slopes_are_told():
     fit, selection = (
         method(epsilon=1.0, delta=1e-6).prepare(metadata, "y").tuning for method in (LinearModel, NoisyMoments)
     )
-    assert selection._bounds_factor == 1.0
-    assert 1.2 < fit._bounds_factor < 3.0
+    assert selection.bounds_factor == 1.0
+    assert 1.2 < fit.bounds_factor < 3.0

@@ -21,7 +21,7 @@ from discreet.methods.subset_selection.calibration import Sensitivity
 from discreet.methods.subset_selection.pcls import PenalizedLeastSquares
 from discreet.methods.subset_selection.pcpl import ProfileLikelihood
 from discreet.methods.subset_selection.penalty import WEAK_SHARE, covering_penalty, default_max_false, noise_penalty
-from discreet.methods.subset_selection.tuning import RADII, split
+from discreet.methods.subset_selection.tuning_plan import RADII, split
 
 N = 4000
 PUBLIC = {"y_center": "middle", "y_bound": "furthest"}
