@@ -11,6 +11,9 @@ from discreet.data.cells import numbers
 from discreet.kernels.rows.contribution_bound import mixed
 from discreet.typing import Words
 
+_WRITTEN = r"^-?[0-9]{1,400}(\.[0-9]{0,400})?([eE][-+]?[0-9]{1,3})?$"
+"""A number with so many digits at most."""
+
 HASHED_KEYS = 2**14
 """Identifiers that are hashed at once: their letters fit in a cache."""
 
@@ -38,9 +41,17 @@ def unit_keys(values: pa.Array) -> pa.Array:
     return pc.cast(values, pa.string())
 
 
+def number_texts(text: pa.Array) -> pa.Array:
+    """Return text in which each number is written as `unit_keys` writes it; all else is left as it is."""
+    is_number = pc.fill_null(pc.match_substring_regex(text, _WRITTEN), False)
+    return pc.replace_with_mask(
+        text, is_number, _decimal_keys(text.filter(is_number).cast(pa.string())).cast(text.type)
+    )
+
+
 def _decimal_keys(text: pa.Array) -> pa.Array:
     """Return all digits without zeros at the end: the same text for one number of any scale."""
-    powers = pc.fill_null(pc.match_substring(text, "E"), False)
+    powers = pc.fill_null(pc.match_substring_regex(text, "[eE]"), False)
     if pc.any(powers).as_py():
         written = [format(Decimal(number), "f") for number in text.filter(powers).to_pylist()]
         text = pc.replace_with_mask(text, powers, pa.array(written, text.type))

@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from discreet.parameters.ranges import MAX_ROWS
 
-ROUNDING = 1e-9
+ROUNDING, MOST_SKEWNESS = 1e-9, 1e6
 """By which share of its two variances a covariance may be off its mirror, or beyond them."""
 
 
@@ -37,7 +37,7 @@ class PublicMoments(BaseModel):
     labels: tuple[str, ...] = Field(min_length=1)
     means: tuple[float, ...]
     covariance: tuple[tuple[float, ...], ...]
-    skewness: tuple[float, ...] | None = None
+    skewness: tuple[Annotated[float, Field(ge=-MOST_SKEWNESS, le=MOST_SKEWNESS)], ...] | None = None
     n_records: Annotated[int, Field(ge=2, le=MAX_ROWS)] | None = None
     source: str = Field(default="", max_length=1000)
     sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] | None = None

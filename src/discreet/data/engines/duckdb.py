@@ -8,6 +8,8 @@ from typing_extensions import override
 
 from discreet.data.batch_sizes import BATCH_ROWS, rows_a_batch
 from discreet.data.engines.file_table import FileTable, choose_table, quoted
+from discreet.data.header import shown
+from discreet.errors import DataMismatchError
 
 LOCK = """
 SET threads = 2; SET preserve_insertion_order = true; SET temp_directory = '';
@@ -17,6 +19,9 @@ SET enable_external_access = false; SET lock_configuration = true
 """
 """Takes away every other file, the network, extensions, spilling to disk, and the means to change that; and a bar over
 the rows, which would tell how many there are."""
+
+_COMPUTED = "SELECT column_name FROM information_schema.columns WHERE table_name = ? AND is_generated = 'ALWAYS'"
+"""Columns that are expressions: an update does not check them, so reading one may fail by what a row holds."""
 
 
 class DuckDBFileTable(FileTable):
@@ -38,8 +43,15 @@ class DuckDBFileTable(FileTable):
                 ).fetchall()
                 self._table = choose_table(self._table, sorted(str(row[0]) for row in tables))
                 columns = connection.execute(f"DESCRIBE SELECT * FROM {quoted(self._table)}").fetchall()
+                computed = connection.execute(_COMPUTED, [self._table]).fetchall()
         except duckdb.Error:
             raise self.unreadable("DuckDB") from None
+        for (name,) in computed:
+            if name == self.metadata.unit_id or self.metadata.column(name) is not None:
+                raise DataMismatchError(
+                    f"Column {shown(name)} must be stored, but the database computes it when it is read, and one cell "
+                    "could end that. Store it, or drop it from the metadata."
+                )
         return [(str(row[0]), str(row[1])) for row in columns]
 
     @override

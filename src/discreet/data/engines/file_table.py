@@ -191,7 +191,11 @@ class SQLiteTable(FileTable):
             # By an index the rows would come in another order, which would depend on the columns.
             cursor = connection.execute(f"SELECT {chosen} FROM {quoted(str(self._table))} NOT INDEXED")
             while rows := cursor.fetchmany(rows_a_batch(BATCH_ROWS, len(columns))):
-                arrays = [column_of(list(cells)) for cells in zip(*rows, strict=True)]
+                are_units = [name == self.metadata.unit_id for name in columns]
+                arrays = [
+                    column_of(list(cells), is_unit=is_unit)
+                    for cells, is_unit in zip(zip(*rows, strict=True), are_units, strict=True)
+                ]
                 yield pa.RecordBatch.from_arrays(arrays, names=list(columns))
 
 

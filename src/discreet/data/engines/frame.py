@@ -99,7 +99,9 @@ class FrameTable(Table):
                 zip(numeric, self._frame.select(numeric).to_arrow().columns if numeric else (), strict=True)
             )
         return [
-            converted[name] if name in converted else column_of(self._frame[name], self.metadata.is_number(name))
+            converted[name]
+            if name in converted
+            else column_of(self._frame[name], self.metadata.is_number(name), name == self.metadata.unit_id)
             for name in columns
         ]
 
@@ -198,12 +200,15 @@ _ARRAYS = {
 }
 """By the kind of an array's type. Text and objects are what arrays of several types become."""
 
+MOST_DIGITS = 400
+"""Of a number that says which unit a row is of."""
+
 
 def _contiguous(array: Any) -> pa.Array:
     return array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
 
 
-def column_of(values: Any, is_number: bool = False) -> Any:
+def column_of(values: Any, is_number: bool = False, is_unit: bool = False) -> Any:
     """Return a column as Arrow, whatever its cells are; no cell decides how another is read.
 
     Parameters
@@ -212,6 +217,8 @@ def column_of(values: Any, is_number: bool = False) -> Any:
         Numbers, text, missing cells, or a mixture.
     is_number : bool
         Whether it is declared as a number: true and false are then 1 and 0.
+    is_unit : bool
+        Whether it says which unit a row is of: equal numbers are then one text, however they are written.
 
     Returns
     -------
@@ -227,7 +234,7 @@ def column_of(values: Any, is_number: bool = False) -> Any:
             if not pa.types.is_dictionary(array.type) or pa.types.is_string(array.type.value_type):
                 return array
     cells = values.to_list() if isinstance(values, nw.Series) else values
-    return pa.array([_text(cell, is_number) for cell in cells], pa.string())
+    return pa.array([_text(cell, is_number, is_unit) for cell in cells], pa.string())
 
 
 def _is_untyped(values: "nw.Series[Any]") -> bool:
@@ -243,7 +250,7 @@ def _whole(cell: str) -> str | None:
     return cell
 
 
-def _text(cell: Any, is_number: bool) -> str | None:
+def _text(cell: Any, is_number: bool, is_unit: bool) -> str | None:
     if isinstance(cell, str):
         return _whole(cell)
     if isinstance(cell, (bool, np.bool_)):
@@ -252,5 +259,21 @@ def _text(cell: Any, is_number: bool) -> str | None:
         return str(cell) if abs(int(cell)) < 2**1024 else None
     if isinstance(cell, (float, np.floating)):
         value = float(cell)
-        return str(int(value)) if value.is_integer() else repr(value) if np.isfinite(value) else None
-    return str(cell) if isinstance(cell, Decimal) else None
+        if value.is_integer():
+            return str(int(value))
+        return None if not np.isfinite(value) else _digits(Decimal(repr(value))) if is_unit else repr(value)
+    if not isinstance(cell, Decimal):
+        return None
+    return _digits(cell) if is_unit else str(cell)
+
+
+def _digits(number: Decimal) -> str | None:
+    """Return all digits of a number as `unit_keys` writes it: the same for one number of any scale.
+
+    None where it has no digits, or far more than any identifier.
+    """
+    if not number.is_finite() or abs(number.adjusted()) > MOST_DIGITS or len(number.as_tuple().digits) > MOST_DIGITS:
+        return None
+    text = format(number, "f")
+    text = text.rstrip("0").rstrip(".") if "." in text else text
+    return "0" if text == "-0" else text

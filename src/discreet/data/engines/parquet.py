@@ -23,7 +23,7 @@ from discreet.data.engines.each import MOST_WORKERS
 from discreet.data.engines.parquet_files import constants_of, files_at, public_address
 from discreet.data.engines.text_cells import checked
 from discreet.data.metadata import CategoryColumn, Metadata
-from discreet.data.unit_keys import is_whole, unit_keys
+from discreet.data.unit_keys import is_whole, number_texts, unit_keys
 from discreet.errors import DataMismatchError, InvalidParameterError
 from discreet.release import READ
 
@@ -203,7 +203,10 @@ class ParquetTable(Table):
             _plain(stored[name]) if name in stored else pa.repeat(pa.scalar(part.constants[name], pa.string()), n_rows)
             for name in columns
         ]
-        cells = [unit_keys(cell) if name in self._as_text else cell for name, cell in zip(columns, arrays, strict=True)]
+        cells = [
+            number_texts(unit_keys(cell)) if name in self._as_text else cell
+            for name, cell in zip(columns, arrays, strict=True)
+        ]
         return pa.RecordBatch.from_arrays(cells, names=list(columns))
 
     @contextmanager

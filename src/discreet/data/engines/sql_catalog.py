@@ -43,7 +43,7 @@ ORDER BY 1, 2
 _COLUMNS = """
 WITH RECURSIVE typed(place, name, kind) AS (
     SELECT attnum, attname::text, atttypid FROM pg_catalog.pg_attribute
-    WHERE attrelid = $1::bigint::oid AND attnum > 0 AND NOT attisdropped
+    WHERE attrelid = $1::bigint::oid AND attnum > 0 AND NOT attisdropped AND attgenerated <> 'v'
     AND pg_catalog.has_column_privilege(attrelid, attnum, 'SELECT')
     UNION ALL
     SELECT place, name, typbasetype FROM typed JOIN pg_catalog.pg_type t ON t.oid = kind WHERE typtype = 'd'

@@ -1,5 +1,6 @@
 """Tables in files: how many rows there may be, and that a file of one table has no other."""
 
+import duckdb
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.feather
@@ -8,7 +9,7 @@ import pytest
 from discreet.data.design import Design
 from discreet.data.metadata import Metadata
 from discreet.data.sources import open_table
-from discreet.errors import InvalidParameterError
+from discreet.errors import DataMismatchError, InvalidParameterError
 
 WRITERS = {
     "csv": pyarrow.csv.write_csv,
@@ -50,3 +51,18 @@ def test_the_size_tells_about_how_many_rows_there_are(path, monkeypatch):
     design = Design.plan(table.metadata, "y")
     assert len(list(table._units(design))) > 1
     assert table.moments(design)[0, 0] == 10 * 32767**2
+
+
+@pytest.mark.parametrize("use", ["column", "unit"])
+def test_a_column_that_duckdb_computes_is_refused(tmp_path, use):
+    """An update does not check the expression: a row that it fails on would end a pass. Undeclared, it is not read."""
+    with duckdb.connect(str(tmp_path / "t.duckdb")) as connection:
+        connection.execute("CREATE TABLE t(who INTEGER, x DOUBLE, y DOUBLE, z INTEGER AS (who * who))")
+        connection.execute("INSERT INTO t(who, x, y) VALUES (1, 1, 1), (2, 2, 2)")
+        connection.execute("UPDATE t SET who = 100000 WHERE x = 2")
+    number = {"type": "real", "lower": 0, "upper": 10}
+    declares = {"columns": {"x": number, "z": number, "y": number}} if use == "column" else {"unit_id": "z"}
+    with pytest.raises(DataMismatchError, match="must be stored"):
+        open_table(tmp_path / "t.duckdb", declared(**declares))
+    batches = open_table(tmp_path / "t.duckdb", declared()).batches(("x", "y"))
+    assert sum(len(batch) for batch in batches) == 2

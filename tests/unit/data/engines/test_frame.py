@@ -10,7 +10,7 @@ import pytest
 
 import discreet as dc
 from discreet.data.design import Design
-from discreet.data.engines.frame import FrameTable
+from discreet.data.engines.frame import FrameTable, column_of
 from discreet.data.metadata import Metadata
 from discreet.data.unit_keys import unit_keys
 from discreet.errors import DataMismatchError, InvalidParameterError
@@ -89,6 +89,22 @@ def test_identifiers_beyond_floats_stay_apart():
     assert unit_keys(pa.array([Decimal("7.00"), Decimal("7.10"), None])).to_pylist() == ["7", "7.1", None]
     assert unit_keys(pa.array([7.0, 7.5, float("nan")])).to_pylist() == ["7", "7.5", None]
     assert unit_keys(pa.array([7, None])).to_pylist() == ["7", None]
+
+
+def test_equal_identifiers_are_one_unit_however_they_are_written():
+    """A column of objects, as drivers of databases return NUMERIC: one person's rows stay one person's."""
+    spellings = [Decimal("7"), Decimal("7.0"), Decimal("7.000"), Decimal("70E-1"), 7, 7.0]
+    small = [1e-7, Decimal("1E-7"), Decimal("0.00000010")]
+    assert set(column_of(spellings, is_unit=True).to_pylist()) == {"7"}
+    assert set(column_of(small, is_unit=True).to_pylist()) == set(unit_keys(pa.array([1e-7])).to_pylist())
+    odd = [Decimal("-0"), Decimal("1E+2"), Decimal("1E+999")]
+    assert column_of(odd, is_unit=True).to_pylist() == ["0", "100", None]
+    metadata = Metadata.from_value({**METADATA.to_dict(), "unit_id": "who"})
+    who = pd.Series([*spellings, *small], dtype=object)
+    frame = pd.DataFrame({"who": who, "x": 1.0, "s": "1", "y": 1.0})
+    table = dc.open_table(frame, metadata)
+    kept = table.map_reduce(DESIGN, lambda cells: np.array([len(cells)]), np.zeros(1, np.int64))
+    assert kept.tolist() == [2]
 
 
 @pytest.mark.parametrize("cell", ["secret-cell", b"secret-cell", float("inf"), 2**70, np.longdouble("1e310"), None])

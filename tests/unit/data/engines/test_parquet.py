@@ -343,3 +343,16 @@ def test_secrets_of_an_address_are_not_shown() -> None:
     with pytest.raises(InvalidParameterError, match=r"s3://bucket/none.parquet") as caught:
         open_table(address, declared())
     assert not any(secret in str(caught.value) for secret in ("AKIA", "s3cr3t", "9"))
+
+
+@pytest.mark.parametrize(
+    ("number", "text"), [(7.0, "7.0"), (1e-7, "1e-07"), (1e22, "1E+22"), (7, "7.00"), (-0.0, "-0")]
+)
+def test_a_number_is_one_unit_in_every_file(tmp_path: Path, number: float, text: str) -> None:
+    """However another file writes it as text: of one unit one row stays."""
+    for place, who in enumerate((pa.array([number]), pa.array([text]))):
+        pq.write_table(pa.table({"pid": who, "x": [0.5], "site": ["a"], "y": [0.5]}), tmp_path / f"{place}.parquet")
+    table = open_table(tmp_path, declared(unit_id="pid"))
+    design = Design.plan(table.metadata, "y", ["x"])
+    kept = table.map_reduce(design, lambda cells: np.array([len(cells)]), np.zeros(1, dtype=np.int64))
+    assert kept.tolist() == [1]
