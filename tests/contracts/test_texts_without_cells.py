@@ -86,7 +86,7 @@ ONE_BY_ONE = {
     "methods/moments/moment_answers.py": "unknown: names that were asked for",
     "methods/public_records/objective.py": "error: what kernels/public_records/m_estimates.py says",
     "methods/subset_selection/pcpl.py": "most squares_share: parameters",
-    "methods/regression/generalized_linear.py": "role: a parameter's name",
+    "methods/regression/canonical_link.py": "role: a parameter's name",
     "methods/regression/linear.py": "roles: a parameter's name",
     "methods/regression/objective_perturbation.py": "_too_small high: says epsilon; a declared bound",
     "methods/public_records/public_subset.py": "most: number of public points",

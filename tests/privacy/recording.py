@@ -340,7 +340,7 @@ def spent(one: Recording, other: Recording, event: Event) -> list[Spent]:
             events, name, before, before_lattice = groups.pop()
             groups.append((events, name, before + cost_within(events[-1], cost), before_lattice))
             continue
-        together = old.where in ("noise_budget", "newton_passes") and groups and groups[-1][1] == name
+        together = old.where in ("noise_budget", "generalized_linear") and groups and groups[-1][1] == name
         if together:
             events, _, before, before_lattice = groups.pop()
             groups.append((events, name, before + cost, before_lattice + lattice))

@@ -13,7 +13,7 @@ from discreet.kernels.glm.families import LOGISTIC, poisson
 from discreet.kernels.glm.noisy_newton import noisy_newton
 from discreet.kernels.glm.problem import Problem
 from discreet.kernels.moments.moments import GRID
-from discreet.methods.regression.newton_passes import LEAST_SCALE
+from discreet.methods.regression.generalized_linear import LEAST_SCALE
 
 MU = 0.7
 COLUMNS = 4

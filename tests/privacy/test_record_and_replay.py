@@ -289,7 +289,7 @@ MEANT = [
           OF_CENTER),
     meant(BY_NAME["sis: peeled, delta"], A, [], HIGH, LOW, "peeling of top_k_choice", 0.99, OF_TOP_K),
     meant(BY_NAME["own-score: declared"], R, [HIGH] * 50, HIGH, X_TURNED, "one_shot of top_k_choice", 0.99, OF_TOP_K),
-    *(meant(BY_NAME[name], R, CLASSES, Y_TURNED, LOW, "discrete_gaussian of newton_passes", 0.3, OF_PASSES)
+    *(meant(BY_NAME[name], R, CLASSES, Y_TURNED, LOW, "discrete_gaussian of generalized_linear", 0.3, OF_PASSES)
       for name in ("logistic: gaussian", "poisson: gaussian")),
     *(meant(BY_NAME["logistic: pure, large epsilon"], r, CLASSES, Y_TURNED, LOW, "minimized of objective_perturbation",
             0.6, OF_LINEAR) for r in RELATIONS),

@@ -16,7 +16,7 @@ from discreet.kernels.glm.sandwich import SpreadRequest
 from discreet.kernels.moments.moments import GRID
 from discreet.mechanisms.rng import Source
 from discreet.methods.registry import method_of
-from discreet.methods.regression.newton_passes import LEAST_SCALE
+from discreet.methods.regression.generalized_linear import LEAST_SCALE
 from discreet.methods.regression.spread_release import SpreadRelease
 from tests.privacy.test_generalized_linear import COLUMNS, MU, cells, price
 

@@ -5,7 +5,7 @@ from typing import ClassVar
 from discreet.data.metadata import Metadata, NumericColumn
 from discreet.errors import MetadataError
 from discreet.kernels.glm.families import Family, poisson
-from discreet.methods.regression.generalized_linear import GeneralizedLinear
+from discreet.methods.regression.canonical_link import GeneralizedLinear
 from discreet.parameters.regression import PoissonParameters
 
 
