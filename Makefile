@@ -60,7 +60,7 @@ programs:
 
 # Twice as many processes as processors: half of them mostly wait (tests/conftest.py).
 test: $(VENV)/wheel $(AUDIT)/tools
-	$(MAKE) -j 2 --output-sync=line suite doctests
+	$(MAKE) -j 2 suite doctests
 
 suite:
 	$(BIN)/python -m pytest -n 4 tests

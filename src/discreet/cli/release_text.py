@@ -1,5 +1,6 @@
 """A release as a few lines of text: the answer first, then what it cost."""
 
+import shlex
 from typing import TYPE_CHECKING
 
 from discreet import report as reports
@@ -62,7 +63,14 @@ def summary(release: "Release") -> str:
         spent = f"{number(charge.epsilon_spent)} of {number(charge.epsilon_cap)}"
         if charge.rho_spent is not None and charge.rho_cap is not None:
             spent = f"rho {charge.rho_spent:.3g} of {charge.rho_cap:.3g}"
-        lines.append(f"  {spent} spent for {release.provenance.dataset} (ledger entry {charge.entry})")
+        dataset = release.provenance.dataset
+        if release.is_bought_in_parts:  # the parts below it were drawn since, and the rest may be given back
+            lines.append(
+                f"  {spent} spent for {dataset} with the whole ceiling reserved (ledger entry {charge.entry}); "
+                f"`discreet budget show {shlex.quote(dataset)}` tells what stays spent"
+            )
+        else:
+            lines.append(f"  {spent} spent for {dataset} (ledger entry {charge.entry})")
     return "\n".join(lines)
 
 
