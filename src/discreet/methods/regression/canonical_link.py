@@ -46,40 +46,10 @@ class GeneralizedLinear(GeneralizedParameters, Fitter):
 
     @abstractmethod
     def family(self, metadata: Metadata, target: str) -> tuple[Family, float, float]:
-        """Return the response's law, and center and bound of its cells.
-
-        Parameters
-        ----------
-        metadata : Metadata
-            What is public about the table.
-        target : str
-            The response.
-
-        Returns
-        -------
-        family : Family
-            With the response's public range.
-        center, bound : float
-            In the target's unit.
-        """
+        """Return the response's law, and center and bound of its cells."""
 
     def design(self, metadata: Metadata, target: str, columns: Sequence[str] | None) -> Design:
-        """Return the row map of a request.
-
-        Parameters
-        ----------
-        metadata : Metadata
-            What is public about the table.
-        target : str
-            The response.
-        columns : sequence of str or None
-            Columns of the model; default all declared ones but the target.
-
-        Returns
-        -------
-        Design
-            With the response between -1 and 1.
-        """
+        """Return the row map of a request."""
         _, center, bound = self.family(metadata, target)
         adjustment, least = self.adjustment, int(columns is None)
         if not adjustment.columns:
@@ -92,73 +62,22 @@ class GeneralizedLinear(GeneralizedParameters, Fitter):
         return adjusted
 
     def size(self, metadata: Metadata, target: str, columns: Sequence[str] | None = None) -> tuple[int, int]:
-        """Return what a noise budget must know before the columns of a later selection are known.
-
-        Parameters
-        ----------
-        metadata : Metadata
-            What is public about the table.
-        target : str
-            The response.
-        columns : sequence of str, optional
-            The most columns there can be.
-
-        Returns
-        -------
-        tuple of int
-            The most numbers that are released, and a bound of their scales in whole steps: see `NoiseBudget.of`.
-        """
+        """Return what a noise budget must know before the columns of a later selection are known."""
         p = 1 + sum(self.design(metadata, target, columns).widths) + self.adjustment.has_offset
         family, _, _ = self.family(metadata, target)
         n_bins = Histogram.of(family).n_columns if self.finds_bound(family) else 0
         return MOST_PASSES * p * (p + 3) // 2 + n_bins, LEAST_SCALE
 
     def finds_bound(self, family: Family) -> bool:
-        """Tell whether a pass finds where counts are clipped.
-
-        Parameters
-        ----------
-        family : Family
-            Of the response.
-
-        Returns
-        -------
-        bool
-            Whether there is more than one bound to choose from.
-        """
+        """Tell whether a pass finds where counts are clipped."""
         return getattr(self, "private_count_bound", False) and family.high > 1.0
 
     def check_columns(self, metadata: Metadata, target: str, columns: Sequence[str]) -> None:
-        """Refuse columns of which one could not be in a model: there is none among numeric ones.
-
-        Parameters
-        ----------
-        metadata : Metadata
-            What is public about the table.
-        target : str
-            The response.
-        columns : sequence of str
-            Numeric, and any number of them.
-        """
+        """Refuse columns of which one could not be in a model: there is none among numeric ones."""
         self.design(metadata, target, columns)
 
     def prepare(self, metadata: Metadata, target: str, candidates: Sequence[str] | None = None) -> Preparation:
-        """Check the request and calibrate its noise, from public facts alone.
-
-        Parameters
-        ----------
-        metadata : Metadata
-            What is public about the table.
-        target : str
-            The response.
-        candidates : sequence of str, optional
-            Columns of the model; default all declared ones but the target.
-
-        Returns
-        -------
-        Preparation
-            The cost, the noise, and a `run`.
-        """
+        """Check the request and calibrate its noise, from public facts alone."""
         size = self.size(metadata, target, candidates)
         budget = NoiseBudget.of(exact_epsilon(self.epsilon), exact_delta(self.delta), *size)
         self._check_adjustment(budget)
@@ -169,29 +88,7 @@ class GeneralizedLinear(GeneralizedParameters, Fitter):
     def prepare_within(
         self, metadata: Metadata, target: str, columns: Sequence[str] | None, budget: NoiseBudget
     ) -> Preparation:
-        """Check a request and fix its noise so that it spends a given budget.
-
-        Parameters
-        ----------
-        metadata : Metadata
-            What is public about the table.
-        target : str
-            The response.
-        columns : sequence of str or None
-            Columns of the model.
-        budget : NoiseBudget
-            What it may spend.
-
-        Returns
-        -------
-        Preparation
-            The noise, and a `run`.
-
-        Raises
-        ------
-        InvalidParameterError
-            When its noise does not fit in 64 bits.
-        """
+        """Check a request and fix its noise so that it spends a given budget."""
         design = self.design(metadata, target, columns)
         self._check_adjustment(budget)
         if budget.rho is None:
