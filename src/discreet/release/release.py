@@ -183,7 +183,9 @@ class Release(ReleaseViews, Record):
         except ValidationError as error:
             first = error.errors()[0]
             place = ".".join(str(part) for part in first["loc"])
-            why = f"At {place}: {first['msg'].lower()}" if place else "It is not a JSON object"
+            # A rule between fields has no place, but says what is wrong.
+            is_told = bool(place) or first["type"] == "value_error"
+            why = f"At {place or 'the file'}: {first['msg'].lower()}" if is_told else "It is not a JSON object"
             raise VerificationError(
                 f"{name} is not a release of schema {SCHEMA}. {why}. Give a file that `discreet select --out` wrote."
             ) from None

@@ -93,6 +93,22 @@ class PreparedGlm(Preparation):
     def run(self, table: Table, rng: Source, progress: Progress | None = None) -> Outcome:
         """Ask for the sums of a few passes, add the noise, and compute the coefficients from the results alone.
 
+        Parameters
+        ----------
+        table : Table
+            Whose metadata this was prepared for.
+        rng : Source
+            Where the noise comes from.
+        progress : callable, optional
+            Called as rows of the first pass are read, where their number is public.
+
+        Returns
+        -------
+        Outcome
+            Coefficients with intervals.
+
+        Notes
+        -----
         Claim: ``generalized_linear.privacy.md``. Cost: two to eight passes over the rows, one more where robust.
         """
         report_rows, held = rows_progress(progress, table), table.held(self.design)
@@ -157,7 +173,18 @@ class PreparedGlm(Preparation):
         return problem
 
     def columns_of(self, row_map: RowMap | UnitScores | Histogram) -> Columns:
-        """Return the places of what a pass takes of an encoded row, among the design's cells."""
+        """Return the places of what a pass takes of an encoded row.
+
+        Parameters
+        ----------
+        row_map : RowMap, UnitScores or Histogram
+            Of the pass.
+
+        Returns
+        -------
+        Columns
+            Among the design's cells.
+        """
         target = 1 + sum(self.design.widths)
         offset = target + 1 if self.problem.offset is not None else None
         weight = self.design.n_columns - 1 if self.problem.weighted else None
@@ -169,8 +196,16 @@ class PreparedGlm(Preparation):
     def sums_of(self, request: AnyRequest) -> Callable[[Cells], Integers]:
         """Return what a pass adds up over encoded rows, as a function that takes along nothing else.
 
-        From rows of the design to weighted products of columns, and in the last column residuals times columns; or to
-        the numbers of rows in bins.
+        Parameters
+        ----------
+        request : HistogramRequest, Request or SpreadRequest
+            The pass.
+
+        Returns
+        -------
+        callable
+            From rows of the design to weighted products of columns, and in the last column residuals times columns; or
+            to the numbers of rows in bins.
         """
         row_map, columns = request.row_map, self.columns_of(request.row_map)
 

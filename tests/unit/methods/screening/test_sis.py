@@ -129,7 +129,7 @@ def test_a_target_of_two_values_keeps_both_around_its_mean():
     ("parameters", "message"),
     [
         ({"n_features_to_select": 0}, "n_features_to_select"),
-        ({"n_features_to_select": 7}, "n_features_to_select=7 and n_features=6"),
+        ({"n_features_to_select": 7}, "n_features_to_select=7 and there are 6 candidates"),
         ({"n_features_to_select": 6}, "nothing needs to be spent"),
         ({"epsilon": 0}, "epsilon"),
         ({"delta": 1}, "delta"),
