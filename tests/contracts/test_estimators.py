@@ -90,9 +90,9 @@ CHECKED = [
 @pytest.mark.parametrize("estimator", CHECKED, ids=lambda estimator: type(estimator).__name__)
 def test_check_estimator(estimator, monkeypatch):
     """Scikit-learn's own checks pass; it sets a seed where it wants the same twice."""
-    whole, few = choice._scenarios, either(1, None)  # a choice in each of 60 fits
+    scenarios, n_scenarios = choice._scenarios, either(1, None)  # a choice in each of 60 fits
     monkeypatch.setattr(choice, "ROUNDS", either(((6, 2), (6, 1)), choice.ROUNDS))
-    monkeypatch.setattr(choice, "_scenarios", lambda *given: whole(*given)[:few])
+    monkeypatch.setattr(choice, "_scenarios", lambda *given: scenarios(*given)[:n_scenarios])
     results = check_estimator(estimator, on_fail=None, on_skip=None)
     failed = [r["check_name"] for r in results if r["status"] == "failed" and r["check_name"] not in UNSEEN_TARGET]
     assert failed == []

@@ -125,8 +125,8 @@ def show(
     """
     form = form_of(format_, json_)
     with _existing(ledger, witness) as book:
-        known = _known(book, dataset)
-        accounts = known if dataset is None else [book.account(dataset)]
+        all_accounts = _accounts(book, dataset)
+        accounts = all_accounts if dataset is None else [book.account(dataset)]
         allotments = {account.dataset: book.allotments(account.dataset) for account in accounts}
         where = book.location
     records = [account_record(account, allotments[account.dataset]) for account in accounts]
@@ -160,7 +160,7 @@ def history(
     """
     form = form_of(format_, json_)
     with _existing(ledger, witness) as book:
-        _known(book, dataset)
+        _accounts(book, dataset)
         entries = book.history(dataset)
     if form is Form.JSON:
         as_json("discreet/history@1", entries=[entry_record(entry) for entry in entries])
@@ -291,13 +291,13 @@ def _lost_caps(entry: "workflow.Entry") -> bool:
     return any(lost["kind"] in ("grant", "allot") for lost in entry.facts.get("lost", ()))
 
 
-def _known(book: "workflow.Ledger", dataset: str | None) -> "Sequence[workflow.Account]":
+def _accounts(book: "workflow.Ledger", dataset: str | None) -> "Sequence[workflow.Account]":
     """What a ledger holds; refused where it does not hold what is named."""
-    known = book.accounts()
-    if dataset is not None and known and dataset not in (account.dataset for account in known):
-        names = ", ".join(account.dataset for account in known[:MOST_NAMED])
+    accounts = book.accounts()
+    if dataset is not None and accounts and dataset not in (account.dataset for account in accounts):
+        names = ", ".join(account.dataset for account in accounts[:MOST_NAMED])
         raise BudgetError(f"{dataset[:80]!r} has no cap in this ledger. Name one of its data sets: {names}.")
-    return known
+    return accounts
 
 
 def _existing(location: str | None, witness: Path | None = None, *, is_restored: bool = False) -> "workflow.Ledger":

@@ -124,8 +124,8 @@ def before(chance: ChanceRecord) -> Sequence[str]:
         texts.append(f"{_by_noise(chance.chance_by_noise, 'a column').capitalize()}.")
     if chance.test_correlation is not None:
         size = f"a correlation of about {number(chance.test_correlation, 2)}"
-        told = size if chance.test_correlation <= 1.0 else "no correlation"
-        texts.append(f"The noise test tells {told} from chance in 9 of 10 draws.")
+        correlation = size if chance.test_correlation <= 1.0 else "no correlation"
+        texts.append(f"The noise test tells {correlation} from chance in 9 of 10 draws.")
     return [text for text in texts if text]
 
 

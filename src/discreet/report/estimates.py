@@ -201,10 +201,10 @@ def clipped(record: ClippedRecord, count_bound: int | None = None) -> str:
 
 def clipped_in_brief(record: FitRecord) -> str | None:
     """Return that slopes of a clipped target are smaller, in one sentence; None where nothing says how many rows."""
-    found = record.clipped
-    if found is None or found.high < 1.0 or record.count_bound is not None:
+    clipped = record.clipped
+    if clipped is None or clipped.high < 1.0 or record.count_bound is not None:
         return None
-    rows = f"{math.ceil(found.high):,} row{'' if found.high <= 1.0 else 's'}"
+    rows = f"{math.ceil(clipped.high):,} row{'' if clipped.high <= 1.0 else 's'}"
     return f"The target was clipped in at most {rows}: slopes may be smaller than those of the target as it is."
 
 

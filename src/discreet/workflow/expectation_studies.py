@@ -179,7 +179,7 @@ def fits(expectation: Expectation) -> Findings | None:
     )
     if not rows:
         return None
-    many = len({row.settings["epsilon"] for row in rows}) > 1
+    has_many_epsilons = len({row.settings["epsilon"] for row in rows}) > 1
     several = _panels(rows)
     description = (
         "A private linear regression of the right columns at the whole epsilon. Both figures are in the target's unit, "
@@ -192,7 +192,7 @@ def fits(expectation: Expectation) -> Findings | None:
         "epsilon",
         "Epsilon (nats)",
         "Target's unit",
-        log=many,
+        log=has_many_epsilons,
         **several,
     )
     return Findings(

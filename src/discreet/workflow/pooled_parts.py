@@ -96,8 +96,8 @@ def pool(parts: Sequence[Release], terms: Terms, known: Sequence[Certainty] = ()
 
 def _check_costs(parts: Sequence[Release], costs: Sequence[Cost], terms: Terms) -> None:
     """Refuse parts that cost more than the ceiling: the guarantee of all of them is that of the ceiling."""
-    first = parts[0].guarantee
-    stated = None if first is None else (Fraction(first.epsilon), Fraction(first.delta))
+    guarantee = parts[0].guarantee
+    stated = None if guarantee is None else (Fraction(guarantee.epsilon), Fraction(guarantee.delta))
     if not terms.holds(costs[terms.n_before :]) or (terms.n_before and stated != terms.before):
         raise InvalidParameterError(
             f"Parts must cost at most epsilon {terms.at_most:g} and delta {terms.delta:g} together, but these cost "
@@ -173,8 +173,8 @@ def terms_of(release: Release) -> Terms:
     if record is None or guarantee is None:
         raise VerificationError("A pooled release must say what it was pooled from.")
     concentrated = record.accounting == "zcdp"
-    asked = record.until, record.at_most, guarantee.delta, concentrated, record.of, record.prior
-    return Terms(*asked, before=read_before(record), width=record.width, coefficient=record.coefficient)
+    facts = record.until, record.at_most, guarantee.delta, concentrated, record.of, record.prior
+    return Terms(*facts, before=read_before(record), width=record.width, coefficient=record.coefficient)
 
 
 def _require_recorded(release: Release, ledger: Ledger | None) -> None:

@@ -174,8 +174,8 @@ def test_linear_intervals_say_where_they_suppose_equal_variances(scores, is_told
 )
 def test_a_part_of_the_columns_of_unit_rows_is_about_weighted_rows(names, changes, is_told):
     """Not a model of all of them, nor of plain rows, nor of those of which only long ones are shortened."""
-    told = moments(names).model_copy(update=changes)
-    release = make_moments().model_copy(update={"fit": regression(), "moments": told})
+    record = moments(names).model_copy(update=changes)
+    release = make_moments().model_copy(update={"fit": regression(), "moments": record})
     assert estimates.fit(release).is_weighted_part is is_told
 
 
@@ -201,5 +201,5 @@ def test_a_clipped_target_is_told_beside_the_numbers(high, count_bound, told):
     """Wherever slopes suffer; a count model allows for its bound."""
     clip = ClippedRecord(low=0.0, high=high, counted=False, stretch=0.05)
     record = make_fit().fit.model_copy(update={"clipped": clip, "count_bound": count_bound})
-    said = estimates.clipped_in_brief(record)
-    assert said is None if told is None else said.startswith(told)
+    sentence = estimates.clipped_in_brief(record)
+    assert sentence is None if told is None else sentence.startswith(told)

@@ -46,11 +46,11 @@ def widening(tail: float, wanted: float) -> float:
 
 def stretched(low: Floats, high: Floats, offset: Floats, share: float) -> tuple[Floats, Floats]:
     """Return ends of intervals, the far ones moved out, for slopes that a clip made smaller by this share of rows."""
-    kept = 1.0 - share
-    if kept == 1.0:
+    unclipped = 1.0 - share
+    if unclipped == 1.0:
         return low, high
     below, above = low - offset, high - offset
-    times = 1.0 / kept if kept > 0.0 else np.inf  # zero times infinity is never asked for
+    times = 1.0 / unclipped if unclipped > 0.0 else np.inf  # zero times infinity is never asked for
     far_low, far_high = low.copy(), high.copy()
     far_low[below < 0.0] = (below[below < 0.0] * times) + offset[below < 0.0]
     far_high[above > 0.0] = (above[above > 0.0] * times) + offset[above > 0.0]

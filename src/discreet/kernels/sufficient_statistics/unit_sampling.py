@@ -98,11 +98,11 @@ def likely_unit_rows(gram: Floats, unit: UnitColumns) -> LikelyUnitRows:
         likely = LikelyUnitRows(np.column_stack([np.ones(n_points), columns]), _weights(columns, unit))
         if step == STEPS:
             break
-        told = _Weighted.of(_products(likely.rows, likely.weights))
-        means = np.clip(means + goal.means - told.means, low, high)
-        spreads *= np.clip(goal.spreads / told.spreads, 0.5, 2.0)
+        reached = _Weighted.of(_products(likely.rows, likely.weights))
+        means = np.clip(means + goal.means - reached.means, low, high)
+        spreads *= np.clip(goal.spreads / reached.spreads, 0.5, 2.0)
         correlations = np.clip(
-            correlations + goal.correlations - told.correlations, -MOST_CORRELATION, MOST_CORRELATION
+            correlations + goal.correlations - reached.correlations, -MOST_CORRELATION, MOST_CORRELATION
         )
         np.fill_diagonal(correlations, 1.0)
     return likely

@@ -59,11 +59,12 @@ class MomentAnswers:
         return tuple(dict.fromkeys(owner for owner in self.record.owners if owner is not None))
 
     @cached_property
-    def _constant(self) -> int | None:
+    def constant(self) -> int | None:
+        """Place of the constant, if it is a column."""
         return 0 if self.record.owners[:1] == (None,) else None
 
     @cached_property
-    def _dummies(self) -> Bools:
+    def dummies(self) -> Bools:
         """Columns of each category."""
         owned = [np.array([owner == name for owner in self.record.owners]) for name in self.candidates]
         wide = [columns for columns in owned if columns.sum() > 1]
@@ -77,49 +78,33 @@ class MomentAnswers:
         return noisy_gram(self.record)
 
     @cached_property
-    def _places(self) -> list[int]:
-        """Columns that models are made of: all but the most frequent level of each category."""
-        return self._model(self.candidates, self._most_frequent)
-
-    @property
-    def constant(self) -> int | None:
-        """Place of the constant, if it is a column."""
-        return self._constant
-
-    @property
-    def dummies(self) -> Bools:
-        """Columns of each category."""
-        return self._dummies
-
-    @property
     def places(self) -> tuple[int, ...]:
-        """Columns of the moments that the model of all candidates is made of."""
-        return tuple(self._places)
+        """Columns that models are made of: all but the most frequent level of each category."""
+        return tuple(self._model(self.candidates, self._most_frequent))
 
     def pilot(self) -> tuple[NoisyGram, CleanGram, Floats]:
         """Return the moments of the model of all candidates, as they are and cleaned, and its coefficients."""
-        return pilot(self._moments, self._places, self._constant, self._dummies)
+        return pilot(self._moments, self.places, self.constant, self.dummies)
 
     @cached_property
     def _owners(self) -> tuple[str | None, ...]:
-        return tuple(self.record.owners[j] for j in self._places)
+        return tuple(self.record.owners[j] for j in self.places)
 
     @cached_property
     def _model_moments(self) -> NoisyGram:
-        cut = np.ix_(self._places, self._places)
-        moments = self._moments
+        moments, at = self._moments, np.array(self.places, dtype=np.intp)
         return moments._replace(
-            gram=moments.gram[cut],
-            xty=moments.xty[self._places],
-            gram_variance=moments.gram_variance[cut],
-            xty_variance=moments.xty_variance[self._places],
-            known=None if moments.known is None else moments.known.part(np.array(self._places, dtype=np.intp)),
+            gram=moments.gram[np.ix_(at, at)],
+            xty=moments.xty[at],
+            gram_variance=moments.gram_variance[np.ix_(at, at)],
+            xty_variance=moments.xty_variance[at],
+            known=None if moments.known is None else moments.known.part(at),
         )
 
     @cached_property
     def _whole(self) -> CleanGram:
         """Cleaned with all levels, which share information."""
-        return cleaned(self._moments, self._constant, self._dummies)
+        return cleaned(self._moments, self.constant, self.dummies)
 
     @cached_property
     def likely_rows(self) -> LikelyUnitRows | None:
@@ -128,15 +113,14 @@ class MomentAnswers:
             return None
         low, high = np.array(self.record.ends).T
         shortest = shortest_length(len(self.candidates))
-        unit = UnitColumns(low, high, self._dummies, self.record.constant, shortest)
+        unit = UnitColumns(low, high, self.dummies, self.record.constant, shortest)
         return likely_unit_rows(self._whole.gram, unit)
 
     @cached_property
     def _clean(self) -> CleanGram:
         """The same without the references."""
-        with_references = self._whole
-        cut = np.ix_(self._places, self._places)
-        return with_references._replace(gram=with_references.gram[cut], error=with_references.error[cut])
+        cut = np.ix_(self.places, self.places)
+        return self._whole._replace(gram=self._whole.gram[cut], error=self._whole.error[cut])
 
     @cached_property
     def _weighted(self) -> WeightedMoments:
@@ -211,7 +195,7 @@ class MomentAnswers:
         listed_places = self.places_of(names)
         if not listed_places:
             return FitRecord(family="linear", confidence=confidence, coefficients=(), **self._adjustment)
-        constant = 0 if self._constant is not None else None
+        constant = 0 if self.constant is not None else None
         rows, offset = own_units(
             np.array([record.half_widths[j] for j in listed_places]),
             np.array([record.centers[j] for j in listed_places]),
@@ -302,8 +286,8 @@ class MomentAnswers:
                     self._moments,
                     at,
                     coef_bound,
-                    constant=self._constant,
-                    dummies=self._dummies,
+                    constant=self.constant,
+                    dummies=self.dummies,
                     rows_per_unit=self.record.rows_per_unit,
                     level=self._level_of_target,
                     likely=self.likely_rows,
@@ -361,11 +345,11 @@ class MomentAnswers:
     @property
     def labels(self) -> tuple[str, ...]:
         """Names of the columns that models are made of."""
-        return tuple(self.record.labels[j] for j in self._places)
+        return tuple(self.record.labels[j] for j in self.places)
 
     def _model(self, names: Sequence[str], references: frozenset[int]) -> list[int]:
         """Places of a model's columns: with a constant, one level of each category is left out."""
-        left_out = references if self._constant is not None else frozenset[int]()
+        left_out = references if self.constant is not None else frozenset[int]()
         places = enumerate(self.record.owners)
         return [j for j, owner in places if owner is None or (owner in names and j not in left_out)]
 
@@ -376,7 +360,7 @@ class MomentAnswers:
         """
         listed, at = self.places_of(names), self._model(names, self._most_frequent)
         change: Floats = (np.array(listed)[:, None] == np.array(at)[None, :]).astype(np.float64)
-        for reference in self._references.intersection(at if self._constant is not None else ()):
+        for reference in self._references.intersection(at if self.constant is not None else ()):
             is_level = np.array([self.record.owners[j] == self.record.owners[reference] for j in listed])
             change[is_level, at.index(reference)] -= 1.0  # b_j - b_r; of the level left out of `at`, -b_r
             change[0, at.index(reference)] = 1.0  # the intercept is where the category is at r
@@ -390,7 +374,7 @@ class MomentAnswers:
     @cached_property
     def _most_frequent(self) -> frozenset[int]:
         """The level of each category that the noisy counts hold most frequent: a selection is sharpest without it."""
-        counts = np.where(self._dummies, np.diagonal(self._moments.gram), -np.inf)
+        counts = np.where(self.dummies, np.diagonal(self._moments.gram), -np.inf)
         return frozenset(int(j) for j in counts.argmax(axis=1)) if len(counts) else frozenset()
 
     @property
@@ -406,7 +390,7 @@ class MomentAnswers:
         return self.record.y_bound * (whitened.cut if whitened is not None and tuple(at) == whitened.places else 1.0)
 
     def _is_dummy(self, j: int) -> bool:
-        return bool(self._dummies[:, j].any())
+        return bool(self.dummies[:, j].any())
 
     def _level(self, j: int) -> str | None:
         return self.record.labels[j].removeprefix(f"{self.record.owners[j]}=") if self._is_dummy(j) else None

@@ -286,8 +286,8 @@ class NoisySums:
         metadata, ends = self.design.metadata, list[tuple[float, float]]()
         for owner, (moved, width) in zip(self.owners, self._scaling, strict=True):
             is_numeric = owner is not None and isinstance(metadata.declared(owner), NumericColumn)
-            other = (1.0, 1.0) if owner is None else (0.0, 1.0)
-            ends.append(((-1.0 - moved) / width, (1.0 - moved) / width) if is_numeric else other)
+            constant_or_level = (1.0, 1.0) if owner is None else (0.0, 1.0)
+            ends.append(((-1.0 - moved) / width, (1.0 - moved) / width) if is_numeric else constant_or_level)
         return tuple(ends)
 
     @property

@@ -172,8 +172,8 @@ class TargetPlan:
         stated = (method.shares or {}).get("y_bound")
         suffices = self.is_by_rule and method.saturation is None and self.information >= ENOUGH_FOR_BOUND
         by_rule = "private" if suffices and method.y_center == "private" else "furthest"
-        value = "private" if stated is not None else method.y_bound or by_rule
-        share = target_shares({"y_bound": value}, metadata, target, self.n_rows, method.epsilon).get("y_bound")
+        y_bound = "private" if stated is not None else method.y_bound or by_rule
+        share = target_shares({"y_bound": y_bound}, metadata, target, self.n_rows, method.epsilon).get("y_bound")
         if share is None:
             return Fraction(0)
         return share if stated is None else exact(stated, "shares['y_bound']")

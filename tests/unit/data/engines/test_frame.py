@@ -103,8 +103,8 @@ def test_equal_identifiers_are_one_unit_however_they_are_written():
     who = pd.Series([*spellings, *small], dtype=object)
     frame = pd.DataFrame({"who": who, "x": 1.0, "s": "1", "y": 1.0})
     table = dc.open_table(frame, metadata)
-    kept = table.map_reduce(DESIGN, lambda cells: np.array([len(cells)]), np.zeros(1, np.int64))
-    assert kept.tolist() == [2]
+    n_rows = table.map_reduce(DESIGN, lambda cells: np.array([len(cells)]), np.zeros(1, np.int64))
+    assert n_rows.tolist() == [2]
 
 
 @pytest.mark.parametrize("cell", ["secret-cell", b"secret-cell", float("inf"), 2**70, np.longdouble("1e310"), None])

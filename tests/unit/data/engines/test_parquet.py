@@ -354,5 +354,5 @@ def test_a_number_is_one_unit_in_every_file(tmp_path: Path, number: float, text:
         pq.write_table(pa.table({"pid": who, "x": [0.5], "site": ["a"], "y": [0.5]}), tmp_path / f"{place}.parquet")
     table = open_table(tmp_path, declared(unit_id="pid"))
     design = Design.plan(table.metadata, "y", ["x"])
-    kept = table.map_reduce(design, lambda cells: np.array([len(cells)]), np.zeros(1, dtype=np.int64))
-    assert kept.tolist() == [1]
+    n_rows = table.map_reduce(design, lambda cells: np.array([len(cells)]), np.zeros(1, dtype=np.int64))
+    assert n_rows.tolist() == [1]

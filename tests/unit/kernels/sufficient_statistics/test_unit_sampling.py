@@ -61,8 +61,8 @@ def variances(x, low, high, levels=None):
     likely = likely_unit_rows(gram, UnitColumns(*ends, category, CONSTANT, shortest))
     at = [j for j in range(rows.shape[1]) if j != 1 + n_numbers]  # without the first level
     inverse = np.linalg.inv(gram[np.ix_(at, at)])
-    whole = (squared[np.ix_(at, at)], likely.sampling(gram[np.ix_(at, at)], at), gram[np.ix_(at, at)])
-    return [np.diagonal(inverse @ one @ inverse)[1:] for one in whole]
+    middles = (squared[np.ix_(at, at)], likely.sampling(gram[np.ix_(at, at)], at), gram[np.ix_(at, at)])
+    return [np.diagonal(inverse @ middle @ inverse)[1:] for middle in middles]
 
 
 @pytest.mark.parametrize(
@@ -102,8 +102,8 @@ def test_part_of_the_columns_is_a_part_of_all():
     unit = UnitColumns(np.r_[1.0, low], np.r_[1.0, high], np.zeros((0, 7), dtype=np.bool_), CONSTANT, shortest)
     gram, squared = ((rows * of[:, None]).T @ rows for of in (weights, weights**2 / weights.mean()))
     at, block = [0, 2, 5], np.ix_([0, 2, 5], [0, 2, 5])
-    told, inverse = likely_unit_rows(gram, unit).sampling(gram[block], at), np.linalg.inv(gram[block])
-    ratio = np.diagonal(inverse @ told @ inverse) / np.diagonal(inverse @ squared[block] @ inverse)
+    sampling, inverse = likely_unit_rows(gram, unit).sampling(gram[block], at), np.linalg.inv(gram[block])
+    ratio = np.diagonal(inverse @ sampling @ inverse) / np.diagonal(inverse @ squared[block] @ inverse)
     assert ratio[1:] == pytest.approx(1.0, abs=FAR)
 
 

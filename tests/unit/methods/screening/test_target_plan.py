@@ -67,7 +67,7 @@ def test_a_target_a_thousand_times_narrower_than_its_bounds_is_enough(monkeypatc
     """Of ten tables; without the bound that is sought they are not found."""
 
     def right():
-        found = 0
+        n_right = 0
         for seed in range(10):
             rng = np.random.default_rng(seed)  # noqa: TID251 - simulated data, not noise
             cells = rng.uniform(-1, 1, (4000, 6))
@@ -75,8 +75,8 @@ def test_a_target_a_thousand_times_narrower_than_its_bounds_is_enough(monkeypatc
             method = IndependenceScreening.of(epsilon=0.3, n_features_to_select=number)
             table = FrameTable(pa.table({**dict(zip(NAMES, cells.T, strict=True)), "y": y}), metadata(4000))
             selected = method.prepare(table.metadata, "y").run(table, Source.seeded(seed)).selected
-            found += set(selected) == set(NAMES[:3])
-        return found
+            n_right += set(selected) == set(NAMES[:3])
+        return n_right
 
     assert right() >= 9
     monkeypatch.setattr("discreet.methods.screening.target_plan.ENOUGH_FOR_BOUND", 1e9)
