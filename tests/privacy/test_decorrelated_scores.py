@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 from discreet.kernels.moments.moments import GRID
 from discreet.kernels.rows import decorrelated_scores as rows_kernel
 from discreet.mechanisms.rng import Source
-from discreet.methods.screening import decorrelated_estimates
+from discreet.methods.screening import decorrelated_estimates, first_screening
 from discreet.methods.screening.decorrelated_plan import ScorePlan
 from discreet.methods.screening.decorrelated_scores import DecorrelatedScreening
+from discreet.methods.screening.first_screening import FirstScreening, ScreenedScores
 from discreet.methods.screening.step_down import StepDown
 from discreet.methods.screening.threshold_choice import AboveThreshold, Chosen
 from tests.privacy.screenings import table_of
@@ -46,9 +47,14 @@ def handed(method, table, frozen=None):
         def choose(self, scores, thresholds, rng):
             return reach(scores, Fraction(self.sensitivity) / self.epsilon, lambda: Chosen([0]))
 
-        patch.setattr(decorrelated_estimates, "cube_noise", cube)
+        def first(scores, k, epsilon, sensitivity, rng):
+            return reach(scores, Fraction(sensitivity) / epsilon, lambda: list(range(k)))
+
+        for module in (decorrelated_estimates, first_screening):
+            patch.setattr(module, "cube_noise", cube)
+            patch.setattr(module, "noisy_quantile", median)
         patch.setattr(decorrelated_estimates, "discrete_laplace", cube)
-        patch.setattr(decorrelated_estimates, "noisy_quantile", median)
+        patch.setattr(first_screening, "one_shot", first)
         patch.setattr(AboveThreshold, "draw", choose)
         patch.setattr(StepDown, "draw", choose)
         method.prepare(table.metadata, "y").run(table, Source.seeded(0))
@@ -64,8 +70,12 @@ def losses(method, one, other):
 
 def charges(method, table):
     """Epsilons of the parts, in the order of the calls: the choice has half a range for each side."""
-    budget = method.prepare(table.metadata, "y").budget
-    return [float(budget[name]) for name in budget]
+    prepared = method.prepare(table.metadata, "y")
+    if not isinstance(prepared, ScreenedScores):
+        return [float(epsilon) for epsilon in prepared.budget.values()]
+    both = (*prepared.first.budget.values(), *prepared.rest.budget.values())
+    assert sum(both) == Fraction(method.epsilon)
+    return [float(epsilon) for epsilon in both]
 
 
 CELL = st.sampled_from([-1.0, 1.0, 0.0, 0.37, -0.7, float("nan"), float("inf"), -1e300, 2.0])
@@ -85,6 +95,52 @@ def test_no_sum_moves_by_more_than_is_claimed(rows, old, new, place, center):
         one, other = (table_of(table, relation) for table in tables)
         for loss, charge in zip(losses(method, one, other), charges(method, one), strict=True):
             assert loss <= charge * (1 + 1e-12)
+
+
+FIRST = ({"n_screened": 1}, {"n_screened": 2}, {"n_screened": 1, "groups": (("x0", "x2"),), "y_center": "middle"})
+"""Noise of one round, noise on all scores, and units of several columns."""
+
+
+@pytest.mark.parametrize("options", FIRST, ids=["one round", "a cube", "a group"])
+@settings(max_examples=30, deadline=None)
+@given(rows=st.lists(ROW, min_size=1, max_size=8), old=ROW, new=ROW, place=st.integers(0, 7))
+def test_no_sum_of_a_first_screening_moves_by_more_than_is_claimed(options, rows, old, new, place):
+    """Nor any of what follows, among the columns that it left."""
+    method, at = DecorrelatedScreening(epsilon=EPSILON, **options), place % (len(rows) + 1)
+    for relation, tables in (
+        ("replace_one", ([*rows[:at], old, *rows[at:]], [*rows[:at], new, *rows[at:]])),
+        ("add_or_remove_one", (rows, [*rows[:at], new, *rows[at:]])),
+    ):
+        one, other = (table_of(table, relation) for table in tables)
+        spent, charged = losses(method, one, other), charges(method, one)
+        assert len(spent) == len(charged)
+        assert all(loss <= charge * (1 + 1e-12) for loss, charge in zip(spent, charged, strict=True))
+
+
+@pytest.mark.parametrize("n_screened", [1, 2])
+@pytest.mark.parametrize("relation", RELATIONS)
+def test_a_first_screening_spends_what_it_is_charged(monkeypatch, relation, n_screened):
+    """A row turns a column beside its target, or its target; with half the sensitivity both are flagged (control)."""
+    method = DecorrelatedScreening(epsilon=EPSILON, y_center="middle", n_screened=n_screened)
+    base = [[1.0, 1.0, 0.3, 1.0], [-1.0, 1.0, 0.3, -1.0]] * 40
+    moved = ScorePlan.moved.fget
+    for place, new in ((1, [-1.0, -1.0, 0.3, 1.0]), (0, [1.0, 1.0, 0.3, -1.0])):
+        tables = ([*base, base[0]], [*base, new]) if relation == "replace_one" else (base, [*base, base[0]])
+        one, other = (table_of(rows, relation) for rows in tables)
+        # One more above than below is taken off as the mean: of 81 or of 80 rows.
+        assert losses(method, one, other)[place] == pytest.approx(charges(method, one)[place], rel=0.03)
+        with monkeypatch.context() as patch:
+            patch.setattr(ScorePlan, "moved", property(lambda self: Fraction(moved(self), 2)))
+            assert losses(method, one, other)[place] > 1.9 * charges(method, one)[place]
+
+
+def test_what_follows_a_first_screening_costs_the_same_whichever_columns_are_left():
+    """Columns of two values alone need no centers; the price may not tell that these were left."""
+    table = table_of([[0.0, 0.5, 1.0, 0.2]] * 20, "replace_one")
+    prepared = DecorrelatedScreening(n_screened=1).prepare(table.metadata, "y")
+    events = [prepared.then((name,), 0.0).event for name in ("x0", "x1", "x2")]
+    assert events[0] == events[1] == events[2]
+    assert isinstance(prepared.first, FirstScreening)
 
 
 CROSS = [[1.0, 1.0, 1.0], [-1.0, 1.0, -1.0], [1.0, -1.0, 1.0], [-1.0, -1.0, -1.0]] * 20 + [[1.0, -1.0, 1.0]] * 2

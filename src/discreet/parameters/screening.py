@@ -174,9 +174,9 @@ DECORRELATION_SHARES = {
     "x_center": 0.05,
     "y_median": 0.05,
     "y_scale": 0.04,
-    "gram": 0.32,
-    "pilot": 0.16,
-    "y_shift": 0.05,
+    "gram": 0.4,
+    "pilot": 0.13,
+    "y_shift": 0.04,
 }
 """Of epsilon, for each part before the choice of the columns, in their order."""
 
@@ -197,6 +197,16 @@ class DecorrelatedParameters(Parameters):
         Field(description="Chance of selecting any column if none is related to the target. It sets the threshold."),
     ] = 0.05
     max_size: MostChosen = None
+    n_screened: Annotated[
+        int | None,
+        Field(
+            ge=1,
+            le=64,
+            description="Number of candidates that are scored beside each other; a group counts as one. Of more "
+            "candidates a first screening, each column by itself, leaves so many. The default is all of up to 8, else "
+            "6, and more with many rows. It is not used with public_moments.",
+        ),
+    ] = None
     forced: Forced = ()
     groups: Groups = ()
     saturation: Annotated[
@@ -229,12 +239,13 @@ class DecorrelatedParameters(Parameters):
     ] = "private"
     shares: Annotated[
         Shares,
-        SharesOf((*DECORRELATION_SHARES, "public_check")),
+        SharesOf((*DECORRELATION_SHARES, "public_check", "first_screening")),
         Field(
             description=f"{DIVIDED} The choice has what these leave: "
             + ", ".join(f"{name} {share:g}" for name, share in DECORRELATION_SHARES.items())
             + ". With public_moments others, of what public_check leaves: 0.01 to 0.08 for a look at whether the rows "
-            "go with these, which are not used otherwise."
+            "go with these, which are not used otherwise. A first screening of many candidates takes 0.25, and the "
+            "shares are of what it leaves."
         ),
     ] = None
     public_moments: PublicMomentsOption = None

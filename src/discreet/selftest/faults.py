@@ -288,6 +288,8 @@ METHODS = (
            "self.moved * Fraction(10, 11) / self.epsilon", "decorrelated"),
     _short("decorrelated scores, their choice", "methods.screening.decorrelated_scores:PreparedScores.__init__",
            "plan.moved * GRID**2", "plan.moved * GRID**2 * 10 // 11", "decorrelated"),
+    _short("decorrelated scores, their first screening", "methods.screening.first_screening:FirstScreening._scale",
+           "self.plan.moved / self", "self.plan.moved * Fraction(10, 11) / self", "decorrelated"),
     Fault("residuals that are not cut: decorrelated scores", "kernels.rows.decorrelated_scores:score_sums",
           "np.clip(instruments, -MOST_CUT, MOST_CUT)", "np.clip(instruments, -2 * MOST_CUT, 2 * MOST_CUT)",
           "decorrelated"),

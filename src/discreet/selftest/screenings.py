@@ -90,7 +90,7 @@ def _decorrelated(relation: str, epsilon: float, _: int) -> Iterator[Evidence]:
         *both_ways(base, (0.6, -0.6, 1.0), (-0.6, 0.6, 1.0), columns=columns),
         *both_ways([*base, *[(0.6, -0.6, 1.0)] * 2], (0.6, -0.6, -1.0), (-0.6, 0.6, -1.0), columns=columns),
     ]
-    kinds: tuple[dict[str, Any], ...] = ({}, {"y_center": "middle"})
+    kinds: tuple[dict[str, Any], ...] = ({}, {"y_center": "middle"}, {"n_screened": 1, "y_center": "middle"})
     method = ("decorrelated", "decorrelated_scores", pairs)
     cases = [Case("DecorrelatedScores", words_of(kind) or "by default", *method, kind) for kind in kinds]
     alike = [(0.6, 0.6, 1.0), (-0.6, -0.6, -1.0)] * 20

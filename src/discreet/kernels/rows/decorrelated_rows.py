@@ -10,6 +10,8 @@ from discreet.kernels.rows.decorrelated_scores import (
     Scoring,
     Target,
     column_sums,
+    cut_target,
+    own_sums,
     residual_sum,
     saturated,
     score_sums,
@@ -87,6 +89,14 @@ class SaturatedRows:
         columns = self.columns(cells)
         response = cells[:, -1].astype(np.int64)
         return np.concatenate([column_sums(columns, self.pairs), target_sums(columns, response, target)])
+
+    def target_sum(self, cells: Cells, target: Target) -> Integers:
+        """Return the number of rows, then the sum of the cut target, in units of 1 / 32767."""
+        return np.array([len(cells) * GRID, cut_target(cells[:, -1].astype(np.int64), target).sum()], dtype=np.int64)
+
+    def own_scores(self, cells: Cells, target: Target, excess: int) -> Integers:
+        """Return the sums of `own_sums`."""
+        return own_sums(self.columns(cells), cells[:, -1].astype(np.int64), target, excess)
 
     def residuals(self, cells: Cells, target: Target, fit: Fit) -> Integers:
         """Return the sum of `residual_sum`."""

@@ -96,8 +96,22 @@ def column_sums(columns: Integers, pairs: tuple[Integers, Integers]) -> Integers
 
 def target_sums(columns: Integers, response: Integers, target: Target) -> Integers:
     """Return the sums of the columns, and of a constant, times the cut target, in units of 1 / 32767^2."""
-    cut = _cut((response - target.center) << BITS, target)
+    cut = cut_target(response, target)
     return np.append(cut @ columns, cut.sum() * GRID)
+
+
+def cut_target(response: Integers, target: Target) -> Integers:
+    """Return the cut target of each row, in steps of [-1, 1]."""
+    return _cut((response - target.center) << BITS, target)
+
+
+def own_sums(columns: Integers, response: Integers, target: Target, excess: int) -> Integers:
+    """Return the sums of the columns times the cut target less its mean, in units of 1 / 32767^2.
+
+    No factor of a term is larger than 32767. `excess` is that mean, in steps. Shapes: columns (n, p); returns (p,).
+    """
+    sums: Integers = _less(cut_target(response, target), excess) @ columns
+    return sums
 
 
 def residual_sum(columns: Integers, response: Integers, target: Target, fit: Fit) -> Integers:
@@ -113,7 +127,7 @@ def score_sums(columns: Integers, response: Integers, target: Target, scoring: S
     """
     instruments = columns @ scoring.instruments.T + scoring.instrument_constants >> BITS
     residuals = ((response[:, None] - target.center) << BITS) - columns @ scoring.effects.T - scoring.constants
-    left = (_cut(residuals, target) - scoring.excess) * GRID // (GRID + abs(scoring.excess))
+    left = _less(_cut(residuals, target), scoring.excess)
     sums: Integers = (np.clip(instruments, -MOST_CUT, MOST_CUT) * left).sum(axis=0)
     return sums
 
@@ -126,6 +140,11 @@ def turned_sums(columns: Integers, turned: Integers, constants: Integers) -> Int
     whitened = np.clip(columns @ turned.T + constants >> BITS, -MOST_CUT, MOST_CUT)
     first, second = np.triu_indices(len(turned), 1)
     return np.concatenate([whitened.sum(axis=0) * GRID, (whitened.T @ whitened)[first, second]])
+
+
+def _less(cut: Integers, excess: int) -> Integers:
+    """Return cut residuals less their mean, within as many steps as before."""
+    return (cut - excess) * GRID // (GRID + abs(excess))
 
 
 def _cut(residuals: Integers, target: Target) -> Integers:

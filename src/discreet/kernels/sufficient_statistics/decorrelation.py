@@ -288,7 +288,9 @@ class Decorrelation(NamedTuple):
     leaks: Floats
 
 
-def decorrelation(columns: Columns, first: Pilot, groups: Bools, distance: int, cut: float) -> Decorrelation:
+def decorrelation(
+    columns: Columns, first: Pilot, n_rows: float, groups: Bools, distance: int, cut: float
+) -> Decorrelation:
     """Return how rows are scored, residuals of columns cut at so many standard deviations.
 
     `groups` tells which columns enter together with each; the others are adjusted for. `distance` is the target's
@@ -329,7 +331,9 @@ def decorrelation(columns: Columns, first: Pilot, groups: Bools, distance: int, 
     # Residual j times column k: sum over l of a_jl times the error of correlation l, k.
     slope = TYPICAL_SLOPE * TARGET_SLOPE * inside
     leaks = np.where(groups, 0.0, instruments**2 @ columns.risks) * (slope / sizes[:, None]) ** 2
-    shifts, variances = own @ first.coefficients, of_pilot + of_means + of_records
+    # The noise of the first look is taken off rows, too, and the correlations' errors let it through.
+    of_leaks = leaks @ (first.variance + first.row_variance / n_rows).diagonal()
+    shifts, variances = own @ first.coefficients, of_pilot + of_means + of_records + of_leaks
     return Decorrelation(scoring, shifts, row_variances, variances, slope * sizes, leaks)
 
 

@@ -57,6 +57,9 @@ class NoisyEstimates:
         """Return the rows with the centers of their columns: public ones, or noisy means."""
         if "x_center" not in self.plan.parts:
             return self.plan.rows
+        if not self.plan.n_means:
+            self.steps.append(self.plan.parts["x_center"].record())
+            return self.plan.rows
         start, scale = np.zeros(self.plan.n_means, dtype=np.int64), self.plan.scale("x_center")
         sums = self.table.map_reduce(
             self.plan.design, partial(self.plan.rows.plain_sums, with_count=self.plan.buys_count), start
@@ -72,14 +75,11 @@ class NoisyEstimates:
 
     def center(self) -> int:
         """Return the target's center in steps of its grid: its noisy median, or a public point."""
-        middle, half = self.plan.design.center, self.plan.design.bound
         if self.plan.method.y_center != "private":
-            public = middle if self.plan.method.y_center == "middle" else float(self.plan.method.y_center)
-            return round(min(max((public - middle) / half, -1.0), 1.0) * GRID)
+            return self.plan.public_center
         counts = self.table.map_reduce(self._target_alone, self.plan.rows.bins, np.zeros(BINS, dtype=np.int64))
-        place = noisy_quantile(counts, HALF, *self._law("y_median"))
-        center = round((2 * place + 1 - BINS) * (2 * GRID + 1) / (2 * BINS))
-        self.steps.append(self.plan.parts["y_median"].record(middle + center / GRID * half))
+        center = self.plan.center_of_bin(noisy_quantile(counts, HALF, *self._law("y_median")))
+        self.steps.append(self.plan.parts["y_median"].record(self.plan.in_units(center)))
         return center
 
     def distance(self, center: int) -> int:

@@ -59,6 +59,8 @@ class ScorePlan:
         Of the parts; default that of the request.
     is_public : bool
         Whether public moments are used, where there are such.
+    has_centers : bool, optional
+        Whether centers of columns are bought; default where there are columns that are not of two values.
     """
 
     def __init__(
@@ -68,6 +70,7 @@ class ScorePlan:
         units: Units,
         epsilon: Fraction | None = None,
         is_public: bool = True,
+        has_centers: bool | None = None,
     ) -> None:
         self.method, self.design, self.units, self.metadata = method, design, units, design.metadata
         stated_moments = method.public_moments if is_public else None
@@ -75,6 +78,7 @@ class ScorePlan:
         rows, self.entering = saturated_rows(design, units, self.saturation, has_products=self.known is None)
         self.rows = replace(rows, centers=stated_centers(method.x_center, design, rows))
         self.width = self.rows.width
+        self.has_centers = self._has_centers if has_centers is None else has_centers
         self.budget = _budget(method, self._default_shares, epsilon)
         self.parts = self._parts()
 
@@ -107,6 +111,22 @@ class ScorePlan:
         return self.buys_count + int((~self.rows.is_two_valued).sum())
 
     @property
+    def public_center(self) -> int:
+        """The target's center in steps of its grid, where it is public; else the middle of its bounds."""
+        y_center = self.method.y_center
+        public = self.design.center if isinstance(y_center, str) else float(y_center)
+        return round(min(max((public - self.design.center) / self.design.bound, -1.0), 1.0) * GRID)
+
+    @staticmethod
+    def center_of_bin(place: int) -> int:
+        """Return the middle of a bin of the target's bounds, in steps."""
+        return round((2 * place + 1 - BINS) * (2 * GRID + 1) / (2 * BINS))
+
+    def in_units(self, center: int) -> float:
+        """Return a center in the target's unit, from steps."""
+        return self.design.center + center / GRID * self.design.bound
+
+    @property
     def _n_guess(self) -> int:
         return self.metadata.n_rows or self.method.n0 or TYPICAL_ROWS
 
@@ -117,7 +137,7 @@ class ScorePlan:
         if self.known is not None:
             shares = PUBLIC_SHARES if self.information >= ENOUGH_FOR_PILOT else FEW_SHARES
         absent = set() if self.method.y_center == "private" else {"y_median"}
-        absent |= set() if self.method.x_center == "private" and self._has_centers else {"x_center"}
+        absent |= set() if self.method.x_center == "private" and self.has_centers else {"x_center"}
         absent |= {"gram"} if self.known is not None and not self.buys_count else set()
         return {name: share for name, share in shares.items() if name not in absent}
 
@@ -147,7 +167,7 @@ class ScorePlan:
     def _parts(self) -> dict[str, Part]:
         """The parts before the choice, in their order."""
         makers = {
-            "x_center": lambda: self._cube_part("x_center", self.n_means, GRID),
+            "x_center": lambda: self._cube_part("x_center", max(self.n_means, 1), GRID),
             "y_median": lambda: self._rank_part("y_median", BINS),
             "y_scale": lambda: self._rank_part("y_scale", len(DISTANCES)),
             "gram": lambda: self._cube_part("gram", self.n_products),
@@ -212,8 +232,9 @@ def check_shares(method: DecorrelatedParameters, names: Sequence[str]) -> None:
     unknown = [name for name in method.shares or {} if name not in names]
     if unknown:
         why = {
-            "y_median": "y_center is public",
+            "y_median": "y_center is public, or estimated by a first screening",
             "x_center": "x_center is public",
+            "first_screening": "all candidates are scored beside each other",
             NAME: "there are no public_moments",
         }.get(unknown[0], "there is no such part")
         raise InvalidParameterError(f"shares must not have {unknown[0]} where {why}. Leave it out.")
@@ -223,8 +244,6 @@ def _budget(method: DecorrelatedParameters, defaults: dict[str, float], whole: F
     """Return the epsilon of each part; they add up to that of the request, or what is left of it, exactly."""
     epsilon = exact_epsilon(method.epsilon) if whole is None else whole
     stated = method.shares or {}
-    if method.public_moments is None:
-        check_shares(method, tuple(defaults))
     shares = {name: exact(stated.get(name, share), f"shares[{name!r}]") for name, share in defaults.items()}
     budget = {name: epsilon * share for name, share in shares.items()}
     rest = epsilon - sum(budget.values(), Fraction(0))

@@ -7,6 +7,7 @@ other columns say of a column and of the target; the last pass adds up the produ
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from fractions import Fraction
 from functools import partial
 from typing import Any, ClassVar, cast
 
@@ -37,10 +38,13 @@ from discreet.methods.base.request_facts import public_columns as columns_record
 from discreet.methods.screening.decorrelated_columns import entering_together, saturated_rows
 from discreet.methods.screening.decorrelated_estimates import NoisyEstimates
 from discreet.methods.screening.decorrelated_plan import CLAIM, ScorePlan, check_shares, within
-from discreet.methods.screening.step_down import thresholds_for
+from discreet.methods.screening.first_screening import NAME as FIRST
+from discreet.methods.screening.first_screening import SHARE as FIRST_SHARE
+from discreet.methods.screening.first_screening import FirstScreening, ScreenedScores, most_beside
+from discreet.methods.screening.step_down import StepDown, thresholds_for
 from discreet.methods.screening.threshold_choice import Chosen
 from discreet.methods.screening.units import FORCED, Units
-from discreet.parameters.screening import DecorrelatedParameters
+from discreet.parameters.screening import DECORRELATION_SHARES, DecorrelatedParameters
 from discreet.release import NoiseRecord, StepRecord
 from discreet.typing import Floats, Integers
 
@@ -49,6 +53,9 @@ MOST_COLUMNS = 64
 
 DEVIATIONS = 2.5
 """By how many standard deviations scores of no effect may be large: a column whose score varies more has it lowered."""
+
+MOST_CHANCE = 0.5
+"""A column that would score as high more often than not without an effect, given the others', is not chosen."""
 
 NARROW, AIMED = 2 * GRID // BINS, 0.6
 """A target that is spread over less than this, a bin of its median, lies on one side of its center. Then scores vary
@@ -100,10 +107,10 @@ class DecorrelatedScreening(DecorrelatedParameters, Method):
         design = Design.plan(metadata, target, candidates, center)
         units = Units.of(design.candidates, self.forced, self.groups)
         width = saturated_rows(design, units)[0].width
-        if width > MOST_COLUMNS:
+        if self.public_moments is not None and width > MOST_COLUMNS:
             raise InvalidParameterError(
-                f"decorrelated must have at most {MOST_COLUMNS} columns, a category one a level but the first, but "
-                f"there are {width}: noise grows with their pairs. Name fewer candidates, or use sis."
+                f"decorrelated must have at most {MOST_COLUMNS} columns with public_moments, a category one a "
+                f"level but the first, but there are {width}. Name fewer candidates, or leave public_moments out."
             )
         if self.public_moments is not None and self.saturation is not None:
             raise InvalidParameterError(
@@ -116,16 +123,60 @@ class DecorrelatedScreening(DecorrelatedParameters, Method):
         middle, half = half_width(cast("NumericColumn", metadata.declared(target)))
         whole = replace(design, center=middle, bound=half)
         if self.public_moments is None:
-            return PreparedScores(self, ScorePlan(self, whole, units))
+            return self._bought(whole, units, exact_epsilon(self.epsilon))
         share = share_of_look(ScorePlan(self, whole, units).information)
         if (self.shares or {}).get(NAME) is not None:
             share = exact((self.shares or {})[NAME], f"shares[{NAME!r}]")
         epsilon = exact_epsilon(self.epsilon)
         rest = epsilon - epsilon * share
-        used, bought = (ScorePlan(self, whole, units, rest, is_public) for is_public in (True, False))
+        used, bought = ScorePlan(self, whole, units, rest), self._bought(whole, units, rest)
         look = PublicLook(whole, used.rows, used.public_columns, epsilon * share)
-        check_shares(self, (*used.budget, *bought.budget, NAME))
-        return LookedAt(look, PreparedScores(self, used), PreparedScores(self, bought))
+        check_shares(self, (*used.budget, *DECORRELATION_SHARES, FIRST, NAME))
+        return LookedAt(look, PreparedScores(self, used), bought)
+
+    def _bought(self, design: Design, units: Units, epsilon: Fraction) -> Preparation:
+        """Return the request whose columns' moments are bought: of few columns, or after a first screening."""
+        plan = ScorePlan(self, design, units, epsilon, is_public=False)
+        owners = plan.entering.owners(plan.width)
+        widths = np.bincount(owners[owners != FORCED], minlength=units.n_units)
+        n_units = most_beside(plan, widths.tolist(), MOST_COLUMNS - int((owners == FORCED).sum()))
+        if n_units < 1:
+            raise InvalidParameterError(
+                f"decorrelated must have at most {MOST_COLUMNS} columns beside each other, a category one a level but "
+                "the first, but the forced ones or one category have more. Leave some out."
+            )
+        look = () if self.public_moments is None else (NAME,)
+        if units.n_units <= n_units:
+            check_shares(self, (*plan.budget, *look))
+            return PreparedScores(self, plan)
+        check_shares(self, (*(name for name in plan.budget if name != "y_median"), FIRST, *look))
+        share = exact((self.shares or {}).get(FIRST, FIRST_SHARE), f"shares[{FIRST!r}]")
+        rest = epsilon - epsilon * share
+
+        def among(names: Sequence[str], y_center: float | None) -> Preparation:
+            method = self._among(set(names), design.center if y_center is None else y_center)
+            left = Units.of(names, method.forced, method.groups)
+            chosen = replace(design, candidates=tuple(names))
+            return PreparedScores(
+                method,
+                ScorePlan(method, chosen, left, rest, is_public=False, has_centers=plan.has_centers),
+                units.n_units,
+            )
+
+        stated = self.model_dump(mode="json", exclude_none=True)
+        return ScreenedScores(FirstScreening(plan, n_units, epsilon * share), among, stated)
+
+    def _among(self, names: set[str], y_center: float) -> "DecorrelatedScreening":
+        """Return the request among the columns that a first screening left, which found the target's center."""
+        changed: dict[str, Any] = {
+            "groups": tuple(group for group in self.groups if names.issuperset(group)),
+            "shares": {name: share for name, share in (self.shares or {}).items() if name != FIRST},
+        }
+        if self.y_center == "private":
+            changed["y_center"] = y_center
+        if not isinstance(self.x_center, str):
+            changed["x_center"] = {name: center for name, center in self.x_center.items() if name in names}
+        return self.model_copy(update=changed)
 
 
 class PreparedScores(Preparation):
@@ -137,11 +188,13 @@ class PreparedScores(Preparation):
         The parameters.
     plan : ScorePlan
         The parts before the choice, and what the choice may spend.
+    n_screened : int
+        Units of which a first screening left these; 0 where there was none.
     """
 
     columns: Sequence[str]
 
-    def __init__(self, method: DecorrelatedScreening, plan: ScorePlan) -> None:
+    def __init__(self, method: DecorrelatedScreening, plan: ScorePlan, n_screened: int = 0) -> None:
         self.method, self.plan, self.metadata, self.budget = method, plan, plan.metadata, plan.budget
         design = plan.design
         self.columns, self.target, self.candidates = design.columns, design.target, design.candidates
@@ -152,6 +205,7 @@ class PreparedScores(Preparation):
             GRID**2,
             method.max_false,
             max_size=method.max_size,
+            n_screened=n_screened if plan.known is None else None,
         )
         n_rows = self.metadata.n_rows
         variance = None if n_rows is None else float(n_rows * plan.rows_per_unit)
@@ -209,7 +263,7 @@ class PreparedScores(Preparation):
         residuals = partial(rows.residuals, target=target, fit=fit_of(columns, pilot, distance))
         pilot = noisy.residual_mean(residuals, pilot, n_rows)
         cut = within(CUTS, plan.information_of(n_rows) ** 0.8)
-        scores = decorrelation(columns, pilot, entering_together(plan.entering), distance, cut)
+        scores = decorrelation(columns, pilot, n_rows, entering_together(plan.entering), distance, cut)
         start = np.zeros(plan.width, dtype=np.int64)
         progress_of_rows = rows_progress(progress, table)
         sums = table.map_reduce(
@@ -225,15 +279,33 @@ class PreparedScores(Preparation):
         # All is cut, so that no sum wraps around: that would tell neighbors apart.
         shifted = np.abs(np.clip(sums, -MOST_SCORE, MOST_SCORE) + _steps(scores.shifts * n_rows))
         own = shifted - _steps(DEVIATIONS * (np.sqrt(variances) - math.sqrt(variances.mean())))
-        choice = self.choice.draw(plan.entering.scores(np.maximum(own, 0)), thresholds, rng)
+        above = self.choice.draw(plan.entering.scores(np.maximum(own, 0)), thresholds, rng)
+        choice, chances = self._likely(above, scores, n_rows, variances)
         names = tuple(self.candidates[place] for place in plan.units.columns(choice.units))
-        chances = self._chances(choice, scores, n_rows, variances)
         return Outcome(names, noise, (*noisy.steps, self._screening(noise)), chances=chances)
 
-    def _chances(self, choice: Chosen, scores: Decorrelation, n_rows: float, variances: Floats) -> dict[str, float]:
-        """Return by selected column how often one without an effect beside the others has as large a noisy score."""
-        if choice.noisy_scores is None:
-            return {}
+    def _likely(
+        self, above: Chosen, scores: Decorrelation, n_rows: float, variances: Floats
+    ) -> tuple[Chosen, dict[str, float]]:
+        """Return the choice without what the effects of the others explain, and the chances of what is left.
+
+        One by one the unit is left out whose chance is largest, as long as that is more than a half.
+        """
+        left = above
+        while True:
+            by_unit = self._chances(left, scores, n_rows, variances)
+            worst = max(left.units, key=lambda unit: by_unit[unit], default=None) if len(by_unit) else None
+            if worst is None or by_unit[worst] <= MOST_CHANCE:
+                return left, self.plan.units.by_column(by_unit, left.units, self.candidates)
+            left = replace(left, units=[unit for unit in left.units if unit != worst])
+
+    def _chances(self, choice: Chosen, scores: Decorrelation, n_rows: float, variances: Floats) -> Floats:
+        """Return how often each unit without an effect beside the chosen ones has as large a noisy score.
+
+        Shapes: returns (n_units,), empty where no noisy scores are released.
+        """
+        if choice.noisy_scores is None or not isinstance(self.choice, StepDown):
+            return np.empty(0)
         units = self.plan.entering
         owners = units.owners(self.plan.width)
         noise = variances + cube_variance(units.n_units, self.choice.scale / GRID**2)
@@ -242,7 +314,7 @@ class PreparedScores(Preparation):
         with_leaks = variances + leak_variances(scores, sizes, noise, n_rows, effects_of)
         of_units = np.zeros(units.n_units)
         np.maximum.at(of_units, owners[owners != FORCED], with_leaks[owners != FORCED])
-        return self.choice.chances(choice, of_units, self.plan.units, self.candidates)
+        return self.choice.chances_of_units(choice.noisy_scores, of_units)
 
 
 def _steps(rows: Floats) -> Integers:

@@ -20,7 +20,7 @@ from discreet.parameters.screening import TopKNoise
 from discreet.release import NoiseRecord
 from discreet.typing import Floats, Integers
 
-MOST_UNITS = 8
+FEW_UNITS = 8
 """Up to which noise on all scores costs less than one draw among all subsets, beside effects as well as without any."""
 
 N_DRAWN, SEED = 40_000, 21
@@ -39,10 +39,17 @@ class StepDown(ChoiceOfNumber):
 
     `max_false` holds whichever other columns go with the target.
 
+    Parameters
+    ----------
+    n_screened : int
+        Units of which these were left by a choice that saw the same rows; 0 where there was none.
+
     References
     ----------
     Hardt and Talwar 2010 (noise of a cube); Romano and Wolf 2005 (stepwise thresholds).
     """
+
+    n_screened: int = 0
 
     def __post_init__(self) -> None:
         check_threshold(self.thresholds(1.0)[0] / self.step, self.epsilon)
@@ -68,6 +75,11 @@ class StepDown(ChoiceOfNumber):
         unit_of = self.units.unit_of
         return 1 if unit_of is None else int(np.bincount(unit_of[unit_of >= 0]).max())
 
+    @property
+    def _numbers(self) -> tuple[int, int, int]:
+        """Units, the columns of the largest, and units among which these are the best by sampling alone."""
+        return self.units.n_units, self._largest_group, max(self.n_screened, self.units.n_units)
+
     def thresholds(self, variance: float) -> tuple[int, ...]:
         """Return thresholds in steps, from the variance of a score of no effect, in rows: public, or released.
 
@@ -75,7 +87,7 @@ class StepDown(ChoiceOfNumber):
         """
         sd = 2.0 ** (math.ceil(OCTAVES * 0.5 * math.log2(max(variance, 1.0))) / OCTAVES)
         scale = float(self.scale) / self.step
-        rows = _thresholds(self.units.n_units, self._largest_group, scale, sd, self.max_false)
+        rows = _thresholds(self._numbers, scale, sd, self.max_false)
         return tuple(math.ceil(threshold * self.step) for threshold in rows)
 
     def draw(self, scores: Integers, thresholds: tuple[int, ...], rng: Source) -> Chosen:
@@ -90,9 +102,7 @@ class StepDown(ChoiceOfNumber):
     def chances(self, choice: Chosen, variances: Floats, units: Units, candidates: Sequence[str]) -> dict[str, float]:
         if choice.noisy_scores is None:
             return {}
-        by_unit = self.chances_of_units(choice.noisy_scores, variances)
-        owners = zip(candidates, units.owners(len(candidates)), strict=True)
-        return {name: float(by_unit[unit]) for name, unit in owners if unit in choice.units}
+        return units.by_column(self.chances_of_units(choice.noisy_scores, variances), choice.units, candidates)
 
     def chances_of_units(self, noisy: Floats, variances: Floats) -> Floats:
         """Return how often the largest of a unit's noisy score and of the smaller ones is as large without an effect.
@@ -100,13 +110,14 @@ class StepDown(ChoiceOfNumber):
         `noisy` in rows, `variances` those of each unit's score where it has no effect. It is 1 / N_DRAWN at least, and
         never less than that of a larger score. Shapes: all (n_units,).
         """
-        sizes, noise = _no_effect(self.units.n_units, self._largest_group)
-        no_effect = np.sqrt(variances) * sizes + float(self.scale) / self.step * noise
+        sizes, noise = _no_effect(*self._numbers)
+        noise, sds = noise * (float(self.scale) / self.step), np.sqrt(variances)
         chances, order = np.empty(len(noisy)), np.argsort(-noisy, kind="stable")
         least = 1.0 / N_DRAWN
         for place, unit in enumerate(order):
-            least = max(least, float((no_effect[:, order[place:]].max(axis=1) >= noisy[unit]).mean()))
-            chances[unit] = least
+            n_left = len(order) - place
+            largest = (sds[order[place:]] * sizes[:, :n_left] + noise[:, :n_left]).max(axis=1)
+            least = chances[unit] = max(least, float((largest >= noisy[unit]).mean()))
         return chances
 
     def noise_record(self, step: int, unit: str, formula: str, claim: str) -> NoiseRecord:
@@ -131,27 +142,31 @@ def thresholds_for(
     max_false: float,
     noise: TopKNoise | None = None,
     max_size: int | None = None,
+    n_screened: int | None = None,
 ) -> StepDown | AboveThreshold:
     """Return the choice of all columns above thresholds: from noisy scores where there are few, else by one draw.
 
-    `noise` is the law of that draw, which whoever states one gets.
+    `noise` is the law of that draw, which whoever states one gets. Where `n_screened` is given scores are noisy however
+    many there are.
     """
     facts = (units, epsilon, sensitivity, step, max_false, max_size)
-    if noise is None and units.n_units <= MOST_UNITS:
-        return StepDown(*facts)
+    if noise is None and (n_screened is not None or units.n_units <= FEW_UNITS):
+        return StepDown(*facts, n_screened or 0)
     return AboveThreshold(*facts, noise or "exponential")
 
 
 @lru_cache(maxsize=256)
-def _thresholds(n_units: int, n_columns: int, scale: float, sd: float, max_false: float) -> tuple[float, ...]:
+def _thresholds(numbers: tuple[int, int, int], scale: float, sd: float, max_false: float) -> tuple[float, ...]:
     """Return what the largest of n, n - 1, .. 1 noisy scores of no effect exceeds with the chance `max_false`.
 
-    A unit's score is the largest of the absolute values of `n_columns` independent normal ones of deviation `sd`.
+    A unit's score is the largest of the absolute values of `numbers[1]` independent normal ones of deviation `sd`, and
+    the n units are the best of `numbers[2]`.
     """
-    sizes, noise = _no_effect(n_units, n_columns)
+    n_units, n_columns, n_screened = numbers
+    sizes, noise = _no_effect(*numbers)
     if max_false * N_DRAWN < FEWEST_BEYOND:
         # Half of the chance for a score, half for the noise: no number lies beyond the radius, a sum of n exponentials.
-        beyond = -sd * NormalDist().inv_cdf(max_false / (4.0 * n_units * n_columns))
+        beyond = -sd * NormalDist().inv_cdf(max_false / (4.0 * n_screened * n_columns))
         bound = beyond + scale * _sum_of_exponentials(n_units, max_false / 2.0)
         return (bound,) * n_units
     largest = np.maximum.accumulate(sd * sizes + scale * noise, axis=1)
@@ -159,14 +174,20 @@ def _thresholds(n_units: int, n_columns: int, scale: float, sd: float, max_false
 
 
 @lru_cache(maxsize=8)
-def _no_effect(n_units: int, n_columns: int) -> tuple[Floats, Floats]:
-    """Draw absolute scores of deviation one and cube noise of scale one, both of shape (N_DRAWN, n_units)."""
+def _no_effect(n_units: int, n_columns: int, n_screened: int) -> tuple[Floats, Floats]:
+    """Draw absolute scores of deviation one and cube noise of scale one, both of shape (N_DRAWN, n_units).
+
+    Where there are more `n_screened`, scores are the largest of these, in falling order.
+    """
     from scipy.special import ndtri  # slow to load
 
     words = Source.seeded(SEED).words(N_DRAWN * (3 * n_units + 1)).reshape(N_DRAWN, -1)
     uniform = (words + 0.5) * 2.0**-64
+    logs = np.log(uniform[:, :n_units])
+    if n_screened > n_units:  # the largest of m uniform numbers: log U_(i) = log U_(i - 1) + log(V) / (m + 1 - i)
+        logs = np.cumsum(logs / np.arange(n_screened, n_screened - n_units, -1), axis=1)
     # The largest of g absolute values has the distribution (2 Phi(x) - 1)^g.
-    sizes = ndtri(0.5 + 0.5 * uniform[:, :n_units] ** (1.0 / n_columns))
+    sizes = ndtri(0.5 + 0.5 * np.exp(logs / n_columns))
     radii = -np.log(uniform[:, n_units : 2 * n_units + 1]).sum(axis=1, keepdims=True)
     return sizes, radii * (2.0 * uniform[:, 2 * n_units + 1 :] - 1.0)
 

@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from discreet.errors import InvalidParameterError
 from discreet.methods.base.candidates import check_units
-from discreet.typing import Integers
+from discreet.typing import Floats, Integers
 
 FORCED = -1
 
@@ -60,6 +60,13 @@ class Units:
         is_free, largest = self.unit_of != FORCED, np.zeros(self.n_units, dtype=column_scores.dtype)
         np.maximum.at(largest, self.unit_of[is_free], column_scores[is_free])
         return largest
+
+    def by_column(self, of_units: Floats, chosen: Sequence[int], candidates: Sequence[str]) -> dict[str, float]:
+        """Return the numbers of chosen units by the names of their columns. Shapes: of_units (n_units,), or empty."""
+        if not len(of_units):
+            return {}
+        owners = zip(candidates, self.owners(len(candidates)), strict=True)
+        return {name: float(of_units[unit]) for name, unit in owners if unit in chosen}
 
     def columns(self, chosen: Sequence[int]) -> list[int]:
         """Return the places of the chosen units' columns and of the forced ones, in increasing order."""

@@ -155,7 +155,7 @@ def test_scores_without_noise_are_those_of_the_columns_beside_each_other():
     moments = columns_of(columns.mean(axis=0) / GRID, columns.T @ columns / n / GRID**2, 1e-9, np.zeros(4, dtype=bool))
     averages = target_sums(columns, response, target) / n / GRID**2
     first = pilot(moments, averages, n, 1e-9)
-    plan = decorrelation(moments, first, np.eye(4, dtype=bool), round(0.1 * GRID), 0.7)
+    plan = decorrelation(moments, first, n, np.eye(4, dtype=bool), round(0.1 * GRID), 0.7)
     scores = score_sums(columns, response, target, plan.scoring) / n / GRID**2
     assert np.abs(scores[[0, 2]]).min() > 0.15
     assert np.abs(scores[[1, 3]]).max() < 0.02
@@ -269,10 +269,21 @@ def test_what_does_not_fit_is_refused(parameters, words):
 
 
 def test_too_many_columns_and_other_targets_are_refused():
-    """Noise grows with the pairs; a target must be a number."""
-    many = {**{f"x{j}": BOX for j in range(65)}, "y": BOX}
-    with pytest.raises(InvalidParameterError, match="at most 64 columns"):
-        method_of("decorrelated").prepare(metadata_of(many), "y")
+    """Beside each other, of one category or of forced columns; a target must be a number."""
+    many = {**{f"x{j}": BOX for j in range(66)}, "y": BOX}
+    for forced in ((), tuple(f"x{j}" for j in range(64))):
+        request = method_of("decorrelated", forced=forced)
+        if not forced:
+            assert len(request.prepare(metadata_of(many), "y").rest.candidates) == 6
+            continue
+        with pytest.raises(InvalidParameterError, match="at most 64 columns beside each other"):
+            request.prepare(metadata_of(many), "y")
+    levels = {"u": {"type": "category", "levels": [str(level) for level in range(70)]}, **many}
+    with pytest.raises(InvalidParameterError, match="one category have more"):
+        method_of("decorrelated").prepare(metadata_of(levels), "y")
+    stated = {"labels": [*many][:-1], "means": [0.0] * 66, "covariance": np.eye(66).tolist()}
+    with pytest.raises(InvalidParameterError, match="at most 64 columns with public_moments"):
+        method_of("decorrelated", public_moments=stated).prepare(metadata_of(many), "y")
     columns = COLUMNS | {"y": {"type": "category", "levels": ["no", "yes"]}}
     with pytest.raises(MetadataError, match="target must be numeric"):
         method_of("decorrelated").prepare(metadata_of(columns), "y")

@@ -9,7 +9,7 @@ from scipy.stats import gamma
 
 from discreet.mechanisms.rng import Source
 from discreet.methods.screening import step_down
-from discreet.methods.screening.step_down import MOST_UNITS, StepDown, thresholds_for
+from discreet.methods.screening.step_down import FEW_UNITS, StepDown, thresholds_for
 from discreet.methods.screening.threshold_choice import AboveThreshold
 from discreet.methods.screening.units import Units
 
@@ -96,6 +96,6 @@ def test_chances_are_those_of_tables_without_an_effect():
 def test_few_units_get_noisy_scores_and_many_one_draw():
     """Who states the law of a draw gets the draw."""
     facts = (Fraction(1), 2 * STEP, STEP, 0.05)
-    many = MOST_UNITS + 1
-    for d, noise, kind in ((MOST_UNITS, None, StepDown), (many, None, AboveThreshold), (3, "gumbel", AboveThreshold)):
+    many = FEW_UNITS + 1
+    for d, noise, kind in ((FEW_UNITS, None, StepDown), (many, None, AboveThreshold), (3, "gumbel", AboveThreshold)):
         assert isinstance(thresholds_for(Units(d, d), *facts, noise), kind)
