@@ -3,11 +3,12 @@
     python -m benchmarks.less_epsilon --tables 300 --seed 1
     python -m benchmarks.less_epsilon --columns chain --only decorrelated moments "moments, delta" BIC
     python -m benchmarks.less_epsilon --columns chain --only decorrelated --effects 1.5,0,0,0,0,0 0,1,0,1,0,0 --false
+    python -m benchmarks.less_epsilon --columns chain --n-columns 19 --only decorrelated BIC
 
-Lei et al.'s two designs (six columns, three of which matter, alike and unlike), pure epsilon but where a delta is
-named: shares of tables whose right columns, all and no others, are selected; with --false, of tables of which a column
-is selected that does not matter, and of those where the release does not say that it may be correlated only. Every
-method gets the same tables and public bounds.
+Lei et al.'s two designs (six columns, three of which matter, alike and unlike), or more columns without an effect
+beside these, pure epsilon but where a delta is named: shares of tables whose right columns, all and no others, are
+selected; with --false, of tables of which a column is selected that does not matter, and of those where the release
+does not say that it may be correlated only. Every method gets the same tables and public bounds.
 """
 
 import argparse
@@ -19,6 +20,7 @@ import pyarrow as pa
 from scipy.special import ndtr
 
 import discreet as dc
+from discreet.kernels.subsets.best_subsets import best_subsets
 from discreet.mechanisms.rng import Source
 from discreet.methods.base.method import Outcome
 from discreet.methods.registry import method_of
@@ -38,6 +40,11 @@ CELLS_OF_OTHERS = {
     "add_or_remove_one": ((1000, 0.5), (1000, 1.0), (300, 1.0)),
 }
 """Where columns are not uniform and independent."""
+CELLS_OF_MANY = {
+    "replace_one": ((1000, 1.0), (3000, 1.0), (10_000, 1.0)),
+    "add_or_remove_one": ((1000, 1.0), (3000, 1.0)),
+}
+"""Where there are more than six columns."""
 NAMES = tuple(f"x{j + 1}" for j in range(6))
 RIGHT = NAMES[:3]
 BOUND = 7.0
@@ -74,14 +81,19 @@ ASKED = {
 """Of replace_one, where nothing is declared of the columns."""
 
 
+def names_of(p: int) -> tuple[str, ...]:
+    """Return the names of the columns."""
+    return tuple(f"x{j + 1}" for j in range(p))
+
+
 def table(design: Sequence[float], n: int, seed: int, columns: str = "uniform") -> pa.Table:
     """One table: columns as named, effects per standard deviation of a uniform one, noise of standard deviation one."""
-    rng = Source.seeded(seed)
+    rng, p = Source.seeded(seed), len(design)
     is_mixed, correlation = COLUMNS[columns]
-    u = uniforms(rng, n, 6) if not correlation else ndtr(_chain(normals(rng, n, 6), correlation))
+    u = uniforms(rng, n, p) if not correlation else ndtr(_chain(normals(rng, n, p), correlation))
     x, effects = (mixed(u) if is_mixed else 2.0 * u - 1.0), np.array(design)
     y = x @ (effects / np.sqrt(3.0) / SDS if is_mixed else effects) + normals(rng, n)
-    return pa.table({**dict(zip(NAMES, x.T, strict=True)), "y": y})
+    return pa.table({**dict(zip(names_of(p), x.T, strict=True)), "y": y})
 
 
 def _chain(normal: Floats, correlation: float) -> Floats:
@@ -102,9 +114,9 @@ def mixed(u: Floats) -> Floats:
 SDS = mixed((np.arange(100_000) + 0.5)[:, None] / 100_000 * np.ones(6)).std(axis=0)
 
 
-def metadata(relation: str, n: int, columns_are: str = "uniform") -> dc.Metadata:
+def metadata(relation: str, n: int, columns_are: str = "uniform", p: int = 6) -> dc.Metadata:
     """Public bounds, and the number of rows where it is public."""
-    ends = dict.fromkeys(NAMES, 1.0) | {"y": BOUND}
+    ends = dict.fromkeys(names_of(p), 1.0) | {"y": BOUND}
     columns = {name: {"type": "real", "lower": -end, "upper": end, "source": "design"} for name, end in ends.items()}
     if COLUMNS[columns_are][0]:
         columns |= {name: {"type": "integer", "lower": 0, "upper": 1, "source": "design"} for name in SHARES}
@@ -117,25 +129,24 @@ def metadata(relation: str, n: int, columns_are: str = "uniform") -> dc.Metadata
 
 def bic(rows: pa.Table) -> tuple[str, ...]:
     """Return the columns of the model with the least BIC, without privacy."""
-    x = np.column_stack([rows[name].to_numpy() for name in NAMES])
-    y, n = rows["y"].to_numpy(), rows.num_rows
-    models = [[j for j in range(6) if code >> j & 1] for code in range(64)]
-
-    def score(model: list[int]) -> float:
-        design = np.column_stack([np.ones(n), x[:, model]])
-        residuals = y - design @ np.linalg.lstsq(design, y, rcond=None)[0]
-        return n * float(np.log(residuals @ residuals / n)) + len(model) * float(np.log(n))
-
-    return tuple(NAMES[j] for j in min(models, key=score))
+    p, n = rows.num_columns - 1, rows.num_rows
+    cells = np.column_stack([np.ones(n), *(rows[name].to_numpy() for name in (*names_of(p), "y"))])
+    products = cells.T @ cells
+    gram, xty, yty = products[:-1, :-1], products[:-1, -1], float(products[-1, -1])
+    units, always = np.eye(p + 1, dtype=np.bool_)[1:], np.arange(p + 1) == 0
+    rss, masks = best_subsets(gram, xty, yty, units, always, p, 1)
+    of_size = [yty - xty[0] ** 2 / n, *rss[:, 0]]
+    size = int(np.argmin(n * np.log(np.array(of_size) / n) + np.arange(p + 1) * np.log(n)))
+    return tuple(name for j, name in enumerate(names_of(p)) if size and int(masks[size - 1, 0]) >> j & 1)
 
 
 Run = Callable[[pa.Table, int], tuple[set[str], set[str]]]
 """From a table and a seed to the selected columns, and those that the release does not call unsure."""
 
 
-def runs(relation: str, n: int, epsilon: float, columns: str) -> dict[str, Run]:
+def runs(relation: str, n: int, epsilon: float, columns: str, p: int) -> dict[str, Run]:
     """Return every method."""
-    public = metadata(relation, n, columns)
+    public = metadata(relation, n, columns, p)
 
     def of(name: str, parameters: dict[str, Any]) -> Run:
         guess = {} if relation == "replace_one" or name in ("moments", "decorrelated") else {"n0": n}
@@ -163,23 +174,26 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", nargs="*", default=[*METHODS, "BIC"], help="Methods by their names.")
     parser.add_argument("--columns", choices=COLUMNS, default="uniform")
+    parser.add_argument("--n-columns", type=int, default=6, help="Those without a stated effect have none.")
     parser.add_argument("--effects", nargs="*", default=[_written(effects) for effects in DESIGNS])
     parser.add_argument("--false", action="store_true", help="Tables with a column that does not matter.")
     asked = parser.parse_args()
-    designs = [tuple(map(float, effects.split(","))) for effects in asked.effects]
-    print(f"columns: {asked.columns}; effects: {' / '.join(asked.effects)}")
+    p, stated = asked.n_columns, [tuple(map(float, effects.split(","))) for effects in asked.effects]
+    designs = [(*effects[:p], *[0.0] * (p - len(effects))) for effects in stated]
+    cells_of = CELLS if asked.columns == "uniform" else CELLS_OF_OTHERS
+    print(f"columns: {p}, {asked.columns}; effects: {' / '.join(asked.effects)}")
     print("| relation | n | epsilon | asked, nothing declared | " + " | ".join(asked.only) + " |")
     print("|---" * (len(asked.only) + 4) + "|")
-    for relation, cells in (CELLS if asked.columns == "uniform" else CELLS_OF_OTHERS).items():
+    for relation, cells in (cells_of if p == 6 else CELLS_OF_MANY).items():
         for n, epsilon in cells:
             shares: dict[str, list[str]] = {}
             for place, design in enumerate(designs):
                 seeds = [asked.seed * 10**6 + place * 10**5 + draw for draw in range(asked.tables)]
                 tables = [table(design, n, seed, asked.columns) for seed in seeds]
-                methods = runs(relation, n, epsilon, asked.columns)
+                methods = runs(relation, n, epsilon, asked.columns, p)
                 for name, run in ((name, methods[name]) for name in asked.only):
                     selections = [run(rows, seed + 7) for rows, seed in zip(tables, seeds, strict=True)]
-                    true = {name for name, effect in zip(NAMES, design, strict=True) if effect}
+                    true = {name for name, effect in zip(names_of(p), design, strict=True) if effect}
                     if asked.false:
                         false = [[bool(each - true) for each in pair] for pair in selections]
                         all_of, sure = (sum(pair[place] for pair in false) / asked.tables for place in (0, 1))
@@ -187,7 +201,7 @@ def main() -> None:
                     else:
                         share = f"{sum(pair[0] == true for pair in selections) / asked.tables:.2f}"
                     shares.setdefault(name, []).append(share)
-            wanted = ASKED.get((asked.columns, n, epsilon), "") if relation == "replace_one" else ""
+            wanted = ASKED.get((asked.columns, n, epsilon), "") if relation == "replace_one" and p == 6 else ""
             figures = " | ".join("/".join(pair) for pair in shares.values())
             print(f"| {relation} | {n} | {epsilon} | {wanted} | {figures} |", flush=True)
 

@@ -24,8 +24,9 @@ class DecorrelatedScores(SubsetSelector, DecorrelatedParameters):
 
     Notes
     -----
-    Claim: ``methods/screening/decorrelated_scores.privacy.md``. For up to about a dozen columns that may be correlated,
-    and a thousand rows or more at an epsilon of 1: the noise of the columns' products grows with their number's square.
+    Claim: ``methods/screening/decorrelated_scores.privacy.md``. For columns that may be correlated, and a thousand rows
+    or more at an epsilon of 1. The noise of the columns' products grows with their number's square, so of many columns
+    a first screening leaves six or more: one whose effect is hidden by the others' may be lost there.
 
     References
     ----------

@@ -46,17 +46,21 @@ def verdict(release: Release) -> str | None:
         more = f"; {n_more} more {'stands' if n_more == 1 else 'stand'} out less" if n_more > 0 else ""
         return f"Each stands out by this many standard deviations of the noise: {shown}{more}."
     if chance.column_chances:
-        return _by_column(
-            chance.column_chances, is_adjusted=release.noise.claim.endswith("decorrelated_scores.privacy.md")
-        )
+        is_adjusted = release.noise.claim.endswith("decorrelated_scores.privacy.md")
+        left = next((step.columns for step in release.steps if step.name == "first_screening"), None)
+        return _by_column(chance.column_chances, is_adjusted, None if left is None else len(left))
     if chance.chance_by_noise is not None:
         return f"{_by_noise(chance.chance_by_noise, _as_much(release)).capitalize()}."
     return "The number of selected columns is fixed: a table without any effect would give as many."
 
 
-def _by_column(chances: Mapping[str, float], is_adjusted: bool) -> str:
-    """How often a column without an effect has as large a noisy score as each of the selected ones has."""
+def _by_column(chances: Mapping[str, float], is_adjusted: bool, n_left: int | None) -> str:
+    """How often a column without an effect has as large a noisy score as each of the selected ones has.
+
+    `n_left` is the number of columns that a first screening left.
+    """
     without = "Without an effect of its own" if is_adjusted else "If it were not associated with the target"
+    without += f" beside the {count(n_left)} columns of the first screening" if n_left is not None else ""
     cause = "only be correlated with the others" if is_adjusted else "be due to chance"
     by_share = dict[str, list[str]]()
     for name, chance in sorted(chances.items(), key=lambda item: item[1]):

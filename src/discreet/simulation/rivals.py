@@ -30,7 +30,7 @@ FEW = 8
 """Up to so many candidates all tunings of a search are tried, as it is quick."""
 
 MANY = 20
-"""From so many numbers a row on, decorrelated scores have too much noise to be tried."""
+"""From so many numbers a row on, decorrelated scores with public columns are not tried."""
 
 
 @dataclass(frozen=True)
@@ -109,11 +109,10 @@ def rivals(
         for radius in (part * half for part in (RADII if few else RADII[1:2]))
     ]
     compared += _moments(guess, delta)
-    if sum(len(getattr(metadata.declared(name), "levels", None) or (1, 1)) - 1 for name in candidates) < MANY:
-        compared.append(Rival("decorrelated", "decorrelated", {}))
-        if known is not None:
-            compared.append(Rival("decorrelated, public columns", "decorrelated", {"public_moments": known}))
+    compared.append(Rival("decorrelated", "decorrelated", guess))
     if known is not None:
+        if sum(len(getattr(metadata.declared(name), "levels", None) or (1, 1)) - 1 for name in candidates) < MANY:
+            compared.append(Rival("decorrelated, public columns", "decorrelated", {**guess, "public_moments": known}))
         compared += _with_public_columns(guess, delta, known)
     if all(metadata.is_number(name) for name in candidates):
         compared += _screenings(guess, len(candidates))

@@ -49,9 +49,9 @@ def most_beside(plan: ScorePlan, widths: Sequence[int], most_columns: int) -> in
 
     `widths` are the columns of each unit; the widest that may be left have `most_columns` together.
     """
-    # The noise of the columns' products goes with the square of their number, the noise of a share with one over rows.
+    # The noise of the columns' products goes with the square of their number: with more rows few more are worth it.
     few = FEWEST if len(widths) > WORTH else WORTH
-    n_units = plan.method.n_screened or round(few * math.sqrt(max(plan.information / ENOUGH, 1.0)))
+    n_units = plan.method.n_screened or round(few * max(plan.information / ENOUGH, 1.0) ** 0.25)
     together = np.cumsum(sorted(widths, reverse=True))
     return min(n_units, int(np.searchsorted(together, most_columns, side="right")))
 
