@@ -32,7 +32,7 @@ from benchmarks.wide import wide_file
 from discreet.data.design import Design
 from discreet.data.metadata import Metadata
 from discreet.data.sources import open_table
-from discreet.kernels.moments.moments import exact_moments
+from discreet.kernels.moments.moments import compiled_moments
 from discreet.mechanisms.rng import Source
 
 Work = Callable[[], Any]
@@ -110,13 +110,13 @@ def plan(place: Place) -> Iterator[Row]:
 def moments(place: Place) -> Iterator[Row]:
     """Exact moments of integers in memory."""
     cells = (
-        (Source.seeded(1).words(place.n_rows * N_COLUMNS) >> np.uint64(49)).astype(np.int16).reshape(place.n_rows, -1)
+        (Source.seeded(1).words(place.n_rows * N_COLUMNS) >> np.uint64(49)).astype(np.int16).reshape(N_COLUMNS, -1).T
     )
     floats = cells.astype(np.float64)
     single = np.asfortranarray(cells.T.astype(np.float32))
     product = ("product of doubles", lambda: floats.T @ floats)
     limit = ("BLAS on floats", lambda: ssyrk(1.0, single))
-    yield Row(f"moments, {place.n_rows:,} x {N_COLUMNS}", "3 products", lambda: exact_moments(cells), product, limit)
+    yield Row(f"moments, {place.n_rows:,} x {N_COLUMNS}", "3 products", lambda: compiled_moments(cells), product, limit)
 
 
 def parquet(place: Place) -> Iterator[Row]:
@@ -151,6 +151,7 @@ def fits(place: Place) -> Iterator[Row]:
     copy = ("a copy", columns.copy)
     for name, ours, peer, y in (
         ("logistic", dc.LogisticRegression(epsilon=1.0), LogisticRegression(C=np.inf, tol=1e-4), one),
+        ("logistic without delta", dc.LogisticRegression(epsilon=1.0, delta=0.0), LogisticRegression(C=np.inf), one),
         ("Poisson", poisson, PoissonRegressor(alpha=0.0), np.minimum(count, 4.0)),
     ):
         work = lambda ours=ours, y=y: ours.fit(columns, y)  # noqa: E731

@@ -98,7 +98,7 @@ def write_cells(values: pa.Array, column: NumericColumn, center: float, half: fl
     is_native = not plain.null_count and (pa.types.is_integer(plain.type) or pa.types.is_floating(plain.type))
     floats = (cells_of(plain) if is_native and not pa.types.is_float16(plain.type) else numbers(plain)).view()
     floats.flags.writeable = False  # or code is compiled for both
-    missing = grid_cells(np.full(1, np.nan), column, center, half)[0]
+    missing = np.nan if column.missing is None else float(column.missing)
     bounds = (column.lower or 0.0, column.upper or 0.0)
     compiled.write_cells(floats, bounds, (center, half), column.out_of_bounds == "missing", missing, cells)
 

@@ -21,7 +21,7 @@ from discreet.data.storage import Storage
 from discreet.data.storage_types import require_fit
 from discreet.errors import DataMismatchError
 from discreet.kernels.moments.exact_sums import ExactSum
-from discreet.kernels.moments.moments import exact_moments
+from discreet.kernels.moments.moments import FEW_COLUMNS, compiled_moments, exact_moments
 from discreet.kernels.moments.products import exact_products
 from discreet.kernels.rows.contribution_bound import kept_products, kept_sum
 from discreet.notebook import in_a_line
@@ -290,7 +290,9 @@ class Table(Storage):
         Privacy specification 8.1.
         """
         p = design.n_columns
-        return self.map_reduce(design, exact_moments, np.zeros((p, p), dtype=np.int64), progress)
+        is_large = self.about_rows() * p >= COMPILE_FROM and p <= FEW_COLUMNS
+        work = compiled_moments if is_large else exact_moments  # the same integers
+        return self.map_reduce(design, work, np.zeros((p, p), dtype=np.int64), progress)
 
     def products(self, design: ScoreDesign, progress: Progress | None = None) -> Integers:
         """Return for each feature the exact sum over rows of its cell times the target's.

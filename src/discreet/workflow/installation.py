@@ -16,7 +16,10 @@ from discreet.data.cells import Compiled, write_cells
 from discreet.data.metadata import Metadata, NumericColumn
 from discreet.data.sources import open_table
 from discreet.kernels.glm.families import LOGISTIC, score_map
+from discreet.kernels.glm.precise_sums import LOGISTIC_LOSS, Lattice, precise_sums
 from discreet.kernels.glm.turned_rows import Turn
+from discreet.kernels.glm.unit_scores import unit_scores
+from discreet.kernels.moments.moments import compiled_moments
 from discreet.kernels.public_records.nearest import COMPILE_FROM, NearestPoints
 from discreet.mechanisms.rng import Source
 from discreet.mechanisms.top_k import SMALL, canonical_lipschitz
@@ -98,11 +101,14 @@ def _find_nearest() -> None:
 
 def _add_up() -> None:
     row_map = score_map(LOGISTIC, np.zeros(2), (-1.0, 1.0), turn=Turn.of(np.eye(2), 1.0))
-    row_map.sums(np.zeros((1, 3), dtype=np.int16))
+    for sums in (row_map.sums, unit_scores(row_map, np.eye(2), 1.0, 1, 1).sums):
+        sums(np.zeros((1, 3), dtype=np.int16))
+    precise_sums(np.zeros((1, 3), dtype=np.int16), LOGISTIC_LOSS, Lattice(2, 1.0), (0, 0))
 
 
 def _put_on_the_grid() -> None:
     Compiled.load()
+    compiled_moments(np.zeros((1, 2), dtype=np.int16))
     column, cells = NumericColumn(type="real", lower=0.0, upper=1.0), np.empty(1, dtype=np.int16)
     for kind in (pa.float64(), pa.float32(), pa.int64(), pa.int32()):
         write_cells(pa.array([0], kind), column, 0.5, 0.5, cells)

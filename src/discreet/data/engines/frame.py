@@ -227,7 +227,7 @@ def column_of(values: Any, is_number: bool = False, is_unit: bool = False) -> An
     """
     if isinstance(values, np.ndarray) and values.dtype.kind in "biuf":
         with np.errstate(over="ignore"):
-            return pa.array(values.astype(np.float64))
+            return pa.array(values.astype(np.float64, copy=False))
     if isinstance(values, nw.Series) and not _is_untyped(values):
         with suppress(Exception):  # Arrow's complaint would show the cell
             array = values.to_arrow()

@@ -6,15 +6,17 @@ and the products are added up exactly. So a row's part depends on that row alone
 
 import importlib
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import betainc, expit, logit, pdtr, pdtrc
 
-from discreet.kernels.glm.turned_rows import Turn
+from discreet.kernels.glm.turned_rows import LONGEST, Turn
 from discreet.kernels.moments.moments import GRID
+from discreet.kernels.rows.lines import buffers, lines_of, mirrored, n_lines, unwritable
 from discreet.typing import Cells, Floats, Integers
 
 Groups = tuple[tuple[int, ...], ...]
@@ -33,9 +35,6 @@ WEIGHT_ONE = 2**15
 
 DISPERSED_SIZE = 2.0
 """Of the negative binomial law that clipped counts may have in place of a Poisson law: variance mean + mean^2 / 2."""
-
-CHUNK_ROWS = 1024
-"""Rows that are added up at once: their numbers stay in a processor's cache."""
 
 LARGEST_PREDICTOR = 30.0
 """The tables end here; a linear predictor beyond it is clipped."""
@@ -177,19 +176,6 @@ class Columns:
         return cells[:, first : last + 1] if is_run else np.asfortranarray(cells[:, self.model]), offsets, shares
 
 
-def in_chunks(
-    cells: Cells, offsets: Cells | None, shares: Cells | None
-) -> Iterator[tuple[Floats, Cells | None, Cells | None]]:
-    """Yield the cells of a few rows after the other, a row in each column, and what stands beside them.
-
-    Shapes: cells (n, p + 1), offsets, shares (n,); yields (p + 1, m), (m,), (m,).
-    """
-    for start in range(0, len(cells), CHUNK_ROWS):
-        part = slice(start, start + CHUNK_ROWS)
-        of_offset, of_share = (None if each is None else each[part] for each in (offsets, shares))
-        yield np.ascontiguousarray(cells[part].T, dtype=np.float64), of_offset, of_share
-
-
 @dataclass(frozen=True)
 class RowMap:
     """What one pass over the rows adds up: a public function of a row, as tables.
@@ -241,61 +227,44 @@ class RowMap:
         offsets, shares (n,); returns (p, p + 1).
         """
         compiled, p = importlib.import_module("discreet.kernels.glm.row_sums_compiled"), len(self.theta)
-        total = np.zeros((p + 1, p), dtype=np.int64)
-        for x, of_offset, of_share in in_chunks(cells, offsets, shares):
-            residuals, weights, rows = self._weighed(x, of_offset, of_share)
-            products = np.empty((p + 1, x.shape[1]))
-            compiled.weigh(rows, weights, residuals, products)
-            # Products below 2^30, a chunk's below 2^42: integers below 2^53, exact in any order (8.1).
-            total += (products @ rows.T).astype(np.int64)
-        upper = np.triu(total[:p])
-        return np.column_stack([upper + np.triu(upper, 1).T, total[p]])
+        q = n_lines(p)
+        total = np.zeros((q, q), dtype=np.int64)
+        compiled.add_rows(*self.arguments(cells, offsets, shares), np.zeros((0, q)), (1.0, 1.0, 1.0), total)
+        return np.column_stack([mirrored(total[1 : p + 1, 1 : p + 1]), total[0, 1 : p + 1]])
 
     @property
     def n_columns(self) -> int:
         """Of the sums of products."""
         return len(self.theta)
 
-    def residuals(self, x: Floats, offsets: Cells | None = None, shares: Cells | None = None) -> Floats:
-        """Return the residuals of rows, whole numbers of units. Shapes: as of `in_chunks`; returns (m,)."""
-        residuals, _, _ = self._weighed(x, offsets, shares, is_whole=True)
-        return residuals
+    def scores(self, cells: Cells, offsets: Cells | None = None, shares: Cells | None = None) -> Floats:
+        """Return residual times x of each row, whole numbers of at most GRID^2.
 
-    def _weighed(
-        self, x: Floats, offsets: Cells | None, shares: Cells | None, is_whole: bool = False
-    ) -> tuple[Floats, Floats, Floats]:
-        """Return residuals, weights and rows, by what each counts: turned rows are shorter, if they are not whole."""
-        residuals, weights = self._looked_up(x, offsets)
-        rows, part = x[:-1], 1.0 if shares is None else shares / GRID
-        if self.turn is not None:
-            turned, length = self.turn.rows(rows)
-            residuals = residuals * (length * length if is_whole else length)
-            rows = rows if is_whole else turned
-        elif self.cap < math.inf:
-            part = part * self._shares(rows)
-        elif shares is None:
-            return residuals, weights, rows
-        # To the nearest integer: no larger, and pushed no way.
-        return np.rint(residuals * part), np.rint(weights * part), rows
-
-    def _looked_up(self, x: Floats, offsets: Cells | None) -> tuple[Floats, Floats]:
-        """Return residuals and weights of rows."""
+        Shapes: as of `sums`; returns lines of `row_sums_compiled`, (q, n).
+        """
         compiled = importlib.import_module("discreet.kernels.glm.row_sums_compiled")
-        predictors = (self.theta / THETA_UNIT) @ x[:-1]  # whole numbers below 2^53
-        if offsets is not None:
-            predictors += offsets * (self.offset / THETA_UNIT)
-        residuals, weights = np.empty_like(predictors), np.empty_like(predictors)
-        scale = STEPS * THETA_UNIT / GRID
-        tables = (self.response, self.mean, self.weight)
-        compiled.look_up(predictors, x[-1], scale, float(self.first), *tables, residuals, weights)
-        return residuals, weights
+        scores = np.zeros((n_lines(len(self.theta)), len(cells)))
+        compiled.write_scores(*self.arguments(cells, offsets, shares), scores)
+        return scores
 
-    def _shares(self, rows: Floats) -> Floats:
-        """Return what rows count: 1, or less for a long one. Shapes: rows (p, m); returns (m,)."""
-        weighing = rows[: self.n_weighing]
-        squares = np.einsum("ji,ji->i", weighing, weighing)  # whole numbers below 2^53, exact in any order
-        shares: Floats = np.minimum(1.0, self.cap * GRID**2 / np.maximum(squares, 1.0))
-        return shares
+    def arguments(self, cells: Cells, offsets: Cells | None, shares: Cells | None) -> tuple[Any, ...]:
+        """Return what the compiled code takes, of the same types whatever is given, so that it is compiled once."""
+        p, is_turned = len(self.theta), self.turn is not None
+        q = n_lines(p)
+        matrix = np.zeros((4, q)) if self.turn is None else lines_of(self.turn.matrix)
+        matrix[0, 1 : p + 1] = self.theta / THETA_UNIT
+        cap = math.inf if self.turn is not None else self.cap * GRID**2
+        of_turn = 0.0 if self.turn is None else self.turn.scale
+        return (
+            unwritable(cells.T, np.int16),
+            tuple(unwritable(np.empty(0) if each is None else each, np.int16) for each in (offsets, shares)),
+            tuple(unwritable(each, np.float64) for each in (self.response, self.mean, self.weight)),
+            matrix,
+            (STEPS * THETA_UNIT / GRID, float(self.first), self.offset / THETA_UNIT, cap, of_turn),
+            (p if self.n_weighing is None else self.n_weighing, is_turned),
+            LONGEST,
+            *buffers(q),
+        )
 
     def bins(self, most: int = 32) -> tuple[Floats, Floats, Floats]:
         """Return the largest absolute residual, the least and the largest weight, by ranges of the linear predictor."""

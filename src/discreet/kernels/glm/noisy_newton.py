@@ -142,7 +142,8 @@ def noisy_newton(problem: Problem) -> Generator[AnyRequest, Floats, Fit]:
         sums = natural_sums(problem, request, (yield request))
         pool.add(request.row_map.theta, sums, linear_share)
         model, left = pool.model(), 0.0 if is_last else left - share
-        step = _shrunken(problem, model) - theta
+        best = _shrunken(problem, model)
+        step = best - theta
         is_settled = model.change(step) < max(SETTLED, STEP_NOISE * _noise(model))
         theta = theta + step * min(1.0, LONGEST_STEP / max(model.change(step), 1e-300))
     first, information = pool.first_of_columns, pool.information()
@@ -150,8 +151,7 @@ def noisy_newton(problem: Problem) -> Generator[AnyRequest, Floats, Fit]:
     is_told = model.change(step) <= min(LOST, max(ASTRAY, BEYOND_NOISE * _noise(model)))
     if not problem.robust:
         return _fit(problem, model, open_ways, is_told=is_told)
-    theta = _within_reach(problem, _shrunken(problem, model))
-    offset = problem.offset or 0.0
+    theta, offset = _within_reach(problem, best), problem.offset or 0.0
     bounds, turn = predictor_bounds(theta, problem.groups, offset), None if pool.turned is None else pool.turned.turn
     row_map = score_map(family, theta, bounds, offset=offset, cap=problem.cap, turn=turn)
     count = problem.n_units or max(pool.n_rows / problem.rows_per_unit, 1.0)

@@ -5,6 +5,7 @@ covariance is estimated by units, it is Student's law and Hotelling's; where a p
 vector, a mixture of chi-squared laws. So a fit's own intervals and later answers are one function of one score.
 """
 
+import math
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -23,6 +24,9 @@ WEAKER = 10.0
 
 MOVED = 0.1
 """Of an end's distance from the estimate, by which a weaker prior moves it where it rests on the prior."""
+
+NEAR, MOST_SECANTS = 1e-11, 14
+"""Of a quantile: where it is by secants, of which there are no more."""
 
 MIXTURE = 2_000
 """Scales that stand for the law of a spherical Laplace vector's length."""
@@ -269,9 +273,27 @@ def critical(level: float, share: float, p: int, k: int = 1) -> float:
     shape = (p + 1) / 2.0
     scales = gammaincinv(shape, (np.arange(MIXTURE) + 0.5) / MIXTURE)
     variances = 1.0 - share + share * scales / scales.mean()
-    low, high = 0.0, 2500.0 * k
+
+    def held(length: float) -> float:
+        return float(np.mean(chdtr(k, length / variances)))
+
+    def excess(length: float) -> float:
+        return math.log(max(1.0 - held(length), 1e-300) / (1.0 - level))
+
+    # Secants bring the end near: halves of which that decides are not evaluated.
+    before, last = float(k), 4.0 * k
+    above, below = excess(before), excess(last)
+    for _ in range(MOST_SECANTS):
+        step = below * (last - before) / ((below - above) or 1.0)
+        before, last, above = last, min(max(last - step, last / 4.0), last * 4.0), below
+        below = excess(last)
+        if abs(last - before) <= NEAR * last:
+            break
+    low, high, width = 0.0, 2500.0 * k, NEAR * last
+    if not held(last - width) < level <= held(last + width):
+        width = math.inf
     for _ in range(60):
         middle = (low + high) / 2.0
-        held = float(np.mean(chdtr(k, middle / variances)))
-        low, high = (middle, high) if held < level else (low, middle)
+        is_below = held(middle) < level if abs(middle - last) <= width else middle < last
+        low, high = (middle, high) if is_below else (low, middle)
     return high

@@ -6,13 +6,16 @@ covariances, noise that is the same in every direction is the same part of what 
 length counts (length / |z|)^2: that depends on its columns alone, so coefficients stay what they were.
 """
 
-import importlib
 import math
 from dataclasses import dataclass
 
 import numpy as np
 
+from discreet.kernels.moments.moments import GRID
 from discreet.typing import Floats
+
+LONGEST = GRID * (1.0 - 2.0**-40)
+"""Of a turned row in steps; the hair covers the rounding of a length."""
 
 
 @dataclass(frozen=True)
@@ -50,15 +53,3 @@ class Turn:
     def to(self, length: float) -> "Turn":
         """Return the same coordinates with another length."""
         return Turn(self.matrix, self.scale * self.length / length, length)
-
-    def rows(self, x: Floats) -> tuple[Floats, Floats]:
-        """Return coordinates, whole steps, |z| <= GRID, and what part of its length is left of a row.
-
-        Each row's are computed from it alone, and round alike wherever it stands. Shapes: x (p, m), whole numbers of at
-        most GRID, a row in each column; returns (p, m), (m,).
-        """
-        compiled = importlib.import_module("discreet.kernels.glm.row_sums_compiled")
-        turned = self.matrix @ x  # whole numbers below 2^53, exact in any order
-        squares, parts = np.empty(x.shape[1], dtype=np.int64), np.empty(x.shape[1])
-        compiled.shorten(turned, self.scale, squares, parts)
-        return turned, parts

@@ -5,13 +5,16 @@ A score is the sum over a unit's rows of residual times x; `sandwich` says what 
 
 import importlib
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
-from discreet.kernels.glm.families import CHUNK_ROWS, Columns, RowMap, in_chunks
+from discreet.kernels.glm.families import Columns, RowMap
+from discreet.kernels.glm.turned_rows import LONGEST
 from discreet.kernels.moments.moments import GRID
 from discreet.kernels.rows.contribution_bound import kept_units
+from discreet.kernels.rows.lines import buffers, lines_of, mirrored, n_lines
 from discreet.typing import Cells, Floats, Integers, Words
 
 BLOCK_ROWS = 2**16
@@ -52,10 +55,9 @@ class UnitScores:
 
         Shapes: as those of `RowMap.sums`; returns (p, p + 1).
         """
-        total = np.zeros(self._shape, dtype=np.int64)
-        for chunk in in_chunks(cells, offsets, shares):
-            total += self._of_scores(self._scores(*chunk))
-        return total
+        compiled = importlib.import_module("discreet.kernels.glm.row_sums_compiled")
+        arguments = self.row_map.arguments(cells, offsets, shares)
+        return self._added(lambda *of_scores, total: compiled.add_rows(*arguments, *of_scores, total))
 
     def sums_of_units(self, cells: Cells, starts: Integers, words: Words, most: int, columns: Columns) -> Integers:
         """Return the sums over units, at most `most` rows of each, sampled by all cells.
@@ -64,37 +66,24 @@ class UnitScores:
         """
         kept, units = kept_units(cells, starts, words, most)
         n_units, p = len(starts) - 1, len(self.matrix)
-        scores = np.zeros((p, n_units))  # sums of integers below 2^53 are exact in any order
+        scores = np.zeros((n_lines(p), n_units))  # sums of integers below 2^53 are exact in any order
         for start in range(0, len(kept), BLOCK_ROWS):
-            block = columns.of(kept[start : start + BLOCK_ROWS])
-            of_rows = np.concatenate([self._scores(*chunk) for chunk in in_chunks(*block)], axis=1)
+            of_rows = self.row_map.scores(*columns.of(kept[start : start + BLOCK_ROWS]))
             owners = units[start : start + BLOCK_ROWS]
-            for j in range(p):
+            for j in range(1, p + 1):
                 scores[j] += np.bincount(owners, weights=of_rows[j], minlength=n_units)
-        total = np.zeros(self._shape, dtype=np.int64)
-        for start in range(0, n_units, CHUNK_ROWS):
-            total += self._of_scores(scores[:, start : start + CHUNK_ROWS])
-        return total
-
-    @property
-    def _shape(self) -> tuple[int, int]:
-        return len(self.matrix), len(self.matrix) + 1
-
-    def _scores(self, x: Floats, offsets: Cells | None, shares: Cells | None) -> Floats:
-        """Residual times x of each row, whole numbers of at most GRID^2. Shapes: as of `in_chunks`; returns (p, m)."""
-        return x[:-1] * self.row_map.residuals(x, offsets, shares)
-
-    def _of_scores(self, scores: Floats) -> Integers:
-        """Shapes: scores (p, m), m at most CHUNK_ROWS."""
         compiled = importlib.import_module("discreet.kernels.glm.row_sums_compiled")
-        # Whole numbers of so few bits that their products are exact: a unit's part does not depend on its place.
-        short = self.matrix @ np.trunc(scores / self.shift)
-        squares, parts = np.empty(scores.shape[1], dtype=np.int64), np.empty(scores.shape[1])
-        compiled.shorten(short, self.scale, squares, parts)
-        total = np.zeros(self._shape, dtype=np.int64)
-        total[:, :-1] = short @ short.T  # below 2^40
-        total[0, -1] = np.minimum(squares // self.ratio, GRID**2).sum()
-        return total
+        further = (LONGEST, *buffers(len(scores)))
+        return self._added(lambda *of_scores, total: compiled.add_squares(scores, *of_scores, *further, total))
+
+    def _added(self, add: Callable[..., None]) -> Integers:
+        """Return what compiled code adds, as sums: products, and in the last column lengths first."""
+        p, q = len(self.matrix), n_lines(len(self.matrix))
+        total = np.zeros((q, q), dtype=np.int64)
+        add(lines_of(self.matrix), (1.0 / self.shift, self.scale, float(self.ratio)), total=total)
+        lengths = np.zeros((p, 1), dtype=np.int64)
+        lengths[0] = total[0, 0]
+        return np.concatenate([mirrored(total[1 : p + 1, 1 : p + 1]), lengths], axis=1)
 
 
 def unit_scores(row_map: RowMap, inverse: Floats, cut: float, ratio: int, rows_per_unit: int) -> UnitScores:

@@ -203,13 +203,12 @@ class PreparedPerturbation(Preparation):
         return clipped if bound < self.loss.family.high and fits else self
 
     def _minimized(self, table: Table, rng: Source) -> Outcome:
-        p, lattice, loss = self.n_coefficients, self.chosen.lattice, self.loss
-        places = self._places
+        p, lattice, loss, columns = self.n_coefficients, self.chosen.lattice, self.loss, self._columns
         linear, held = spherical_laplace(p, self.chosen.beta, rng), table.held(self.design)
 
         def sums(numbers: tuple[int, ...]) -> Integers:
             def work(cells: Cells) -> Integers:
-                return precise_sums(np.asfortranarray(cells[:, places]), loss, lattice, numbers)
+                return precise_sums(columns.of(cells)[0], loss, lattice, numbers)
 
             nothing = precise_sums(np.empty((0, p + 1), np.int16), loss, lattice, numbers)
             return table.map_reduce(held, work, nothing)
@@ -223,8 +222,8 @@ class PreparedPerturbation(Preparation):
         return Outcome(selected=self.design.candidates, noise=self.noise, steps=self.steps, fit=record)
 
     @property
-    def _places(self) -> Any:
-        return np.array([*self.terms.places, self.design.n_columns - 1])
+    def _columns(self) -> Columns:
+        return Columns(np.array([*self.terms.places, self.design.n_columns - 1]))
 
     # ---- the minimizer
 
@@ -317,10 +316,10 @@ class PreparedPerturbation(Preparation):
 
     def _information(self, table: Table, held: EncodedRows, theta: Floats, rng: Source) -> tuple[Floats, Floats, float]:
         """One pass: the noisy sum of weighted products, the variances of its entries, and the number of rows."""
-        places, p, row_map = self._places, self.n_coefficients, self._row_map(theta)
+        columns, p, row_map = self._columns, self.n_coefficients, self._row_map(theta)
 
         def work(cells: Cells) -> Integers:
-            sums = row_map.sums(np.asfortranarray(cells[:, places]))
+            sums = row_map.sums(columns.of(cells)[0])
             return np.append(sums[:, :p].ravel(), len(cells))
 
         exact = table.map_reduce(held, work, np.zeros(p * p + 1, dtype=np.int64))
@@ -363,7 +362,7 @@ class PreparedPerturbation(Preparation):
         count = metadata.n_units or max(minimum.n_rows / metadata.rows_per_unit, 1.0)
         units = Units(count, metadata.rows_per_unit, self.change.bound, self.change.replaces)
         spread = planned_spread(minimum, self.terms.groups, self.spread.mu, units)
-        return minimizer_fit(minimum, spread, self.spread.sums(table, held, spread, Columns(self._places), rng))
+        return minimizer_fit(minimum, spread, self.spread.sums(table, held, spread, self._columns, rng))
 
     def _bound(self, epsilon: Fraction, family: Family) -> BoundRelease | None:
         """The pass that finds where counts are clipped."""

@@ -7,18 +7,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from discreet.kernels.glm import families
 from discreet.kernels.glm.families import LOGISTIC, STEPS, THETA_UNIT, WEIGHT_ONE, RowMap, predictor_bounds, score_map
 from discreet.kernels.glm.turned_rows import Turn
 from discreet.kernels.glm.unit_scores import unit_scores
 from discreet.kernels.moments.moments import GRID
+from discreet.kernels.rows.lines import CHUNK_ROWS
 
-P = 4
+P, N = 4, CHUNK_ROWS + 1
 RNG = np.random.default_rng(11)  # noqa: TID251 - simulated rows, not noise
 THETA = np.array([0.3, -1.2, 0.8, 2.0])
-CELLS = np.column_stack([np.full(300, GRID), RNG.integers(-GRID, GRID + 1, (300, P))]).astype(np.int16)
+CELLS = np.column_stack([np.full(N, GRID), RNG.integers(-GRID, GRID + 1, (N, P))]).astype(np.int16)
 CELLS[:20, 1:] = RNG.choice([-GRID, 0, GRID], (20, P))
-OFFSETS, SHARES = (RNG.integers(low, GRID + 1, 300).astype(np.int16) for low in (-GRID, 0))
+OFFSETS, SHARES = (RNG.integers(low, GRID + 1, N).astype(np.int16) for low in (-GRID, 0))
 TURN = Turn.of(RNG.normal(size=(P, P)), 1.5)
 
 
@@ -54,9 +54,8 @@ def rows_of() -> Any:
 
 
 @pytest.mark.parametrize("turn", [None, TURN])
-def test_sums_are_those_of_whole_numbers(turn: Turn | None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sums_are_those_of_whole_numbers(turn: Turn | None) -> None:
     """Every row's part, with an offset and weights, rows turned or not; by chunks that end in a row."""
-    monkeypatch.setattr(families, "CHUNK_ROWS", 299)
     row_map = score_map(LOGISTIC, THETA, predictor_bounds(THETA, offset=0.7), offset=0.7, turn=turn)
     expected = np.zeros((P, P + 1), dtype=object)
     for row, offset, share in rows_of():

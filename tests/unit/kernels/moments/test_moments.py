@@ -8,7 +8,7 @@ from hypothesis.extra.numpy import arrays
 from threadpoolctl import threadpool_limits
 
 from discreet.kernels.moments import moments
-from discreet.kernels.moments.moments import CHUNK_ROWS, GRID, exact_moments
+from discreet.kernels.moments.moments import CHUNK_ROWS, GRID, compiled_moments, exact_moments
 
 RNG = np.random.default_rng(1)  # noqa: TID251 - simulated data, not noise
 CELLS = st.integers(-GRID, GRID)
@@ -27,17 +27,18 @@ def random_rows(n: int, p: int) -> np.ndarray:
 @given(arrays(np.int16, st.tuples(st.integers(0, 9), st.integers(1, 5)), elements=CELLS))
 def test_moments_are_those_of_integer_arithmetic(rows: np.ndarray) -> None:
     """Any small table gives the integers of int64 arithmetic, as int64 and symmetric."""
-    found = exact_moments(rows)
-    assert found.dtype == np.int64
-    assert np.array_equal(found, by_integers(rows))
-    assert np.array_equal(found, found.T)
+    for found in (exact_moments(rows), compiled_moments(rows)):
+        assert found.dtype == np.int64
+        assert np.array_equal(found, by_integers(rows))
+        assert np.array_equal(found, found.T)
 
 
-@pytest.mark.parametrize("n", [0, 1, CHUNK_ROWS - 1, CHUNK_ROWS, CHUNK_ROWS + 1, 3 * CHUNK_ROWS + 7])
+@pytest.mark.parametrize("n", [0, 1, 519, 520, 521, CHUNK_ROWS - 1, CHUNK_ROWS, CHUNK_ROWS + 1, 3 * CHUNK_ROWS + 7])
 def test_every_row_counts_once_at_the_edges_of_chunks(n: int) -> None:
     """No row, one row, and one row less or more than whole chunks are summed in full."""
-    rows = random_rows(n, 3)
+    rows = random_rows(n, 5)
     assert np.array_equal(exact_moments(rows), by_integers(rows))
+    assert np.array_equal(compiled_moments(rows), by_integers(rows))
 
 
 def test_order_of_rows_does_not_matter() -> None:
@@ -73,6 +74,7 @@ def test_layout_of_memory_does_not_matter() -> None:
     wide = random_rows(9_000, 6)
     for rows in (np.asfortranarray(wide), wide[::2], wide[:, ::2], wide[::-3, 1::2], np.asfortranarray(wide)[5:, 2:]):
         assert np.array_equal(exact_moments(rows), by_integers(np.ascontiguousarray(rows)))
+        assert np.array_equal(compiled_moments(rows), by_integers(np.ascontiguousarray(rows)))
 
 
 def test_more_extreme_rows_than_one_float_sum_holds_stay_exact() -> None:
@@ -84,6 +86,7 @@ def test_more_extreme_rows_than_one_float_sum_holds_stay_exact() -> None:
     assert found[0, 0] > 2**53
     assert found[0, 1] < -(2**53)
     assert np.array_equal(found, times * by_integers(block))
+    assert np.array_equal(found, compiled_moments(np.tile(block, (times, 1))))
 
 
 def test_constant_extreme_rows_stay_exact() -> None:
