@@ -12,7 +12,7 @@ from typing_extensions import override
 
 from discreet.data.batch_sizes import BATCH_ROWS, WIDE_GROUP, rows_a_batch
 from discreet.data.engines.file_table import FileTable
-from discreet.data.engines.text_cells import checked
+from discreet.data.engines.text_cells import checked, short
 
 DELIMITERS = ",;\t|"
 MAX_HEADER = 2**26
@@ -119,7 +119,7 @@ class CsvTable(FileTable):
             part = data, starts[at : at + size], ends[at : at + size]
             cells, n = _cells(part, ord(self._delimiter), places, len(positions)), len(part[1])
             arrays = [cells.slice(order[name] * n, n) for name in columns]
-            batch = pa.RecordBatch.from_arrays(arrays, names=list(columns))
+            batch = pa.RecordBatch.from_arrays([short(column) for column in arrays], names=list(columns))
             yield batch if _is_text(cells) else checked(batch)
 
 

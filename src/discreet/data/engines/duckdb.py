@@ -1,6 +1,7 @@
 """DuckDB files, read by the embedded engine, which is locked to the one file it was opened for."""
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import duckdb
 import pyarrow as pa
@@ -8,18 +9,24 @@ from typing_extensions import override
 
 from discreet.data.batch_sizes import BATCH_ROWS, rows_a_batch
 from discreet.data.engines.file_table import FileTable, choose_table, quoted
+from discreet.data.engines.text_cells import short
 from discreet.data.header import shown
 from discreet.errors import DataMismatchError
 
 LOCK = """
 SET threads = 2; SET preserve_insertion_order = true; SET temp_directory = '';
 SET autoinstall_known_extensions = false; SET autoload_known_extensions = false;
-SET enable_progress_bar = false;
+SET enable_progress_bar = false; SET arrow_large_buffer_size = true;
 SET enable_external_access = false; SET lock_configuration = true
 """
 """Takes away every other file, the network, extensions, spilling to disk, and the means to change that; and a bar over
-the rows, which would tell how many there are."""
+the rows, which would tell how many there are. A batch may hold long text: its end would be that of the pass."""
 
+_TABLES = (
+    "SELECT table_name FROM information_schema.tables WHERE table_type = 'BASE TABLE' "
+    "AND table_schema = current_schema() AND table_catalog = current_database()"
+)
+"""Those that a name alone means: beside a table of another schema it could mean a view of this one."""
 _COMPUTED = "SELECT column_name FROM information_schema.columns WHERE table_name = ? AND is_generated = 'ALWAYS'"
 """Columns that are expressions: an update does not check them, so reading one may fail by what a row holds."""
 
@@ -38,9 +45,7 @@ class DuckDBFileTable(FileTable):
     def _read_header(self) -> list[tuple[str, str]]:
         try:
             with self._connect() as connection:
-                tables = connection.execute(
-                    "SELECT table_name FROM information_schema.tables WHERE table_type = 'BASE TABLE'"
-                ).fetchall()
+                tables = connection.execute(_TABLES).fetchall()
                 self._table = choose_table(self._table, sorted(str(row[0]) for row in tables))
                 columns = connection.execute(f"DESCRIBE SELECT * FROM {quoted(self._table)}").fetchall()
                 computed = connection.execute(_COMPUTED, [self._table]).fetchall()
@@ -62,10 +67,17 @@ class DuckDBFileTable(FileTable):
         chosen = ", ".join(f"c{place[name]} AS {quoted(name)}" for name in columns)
         with self._connect() as connection:
             rows = connection.sql(f"SELECT {chosen} FROM {quoted(str(self._table))} AS t({places})")
-            yield from rows.to_arrow_reader(rows_a_batch(BATCH_ROWS, len(columns)))
+            for batch in rows.to_arrow_reader(rows_a_batch(BATCH_ROWS, len(columns))):
+                cells = [_as_usual(short(column)) for column in batch.columns]
+                yield pa.RecordBatch.from_arrays(cells, names=list(columns))
 
     @override
     def row_count(self) -> int | None:
         with self._connect() as connection:
             count = connection.execute(f"SELECT count(*) FROM {quoted(str(self._table))}").fetchone()
         return int(count[0]) if count else None
+
+
+def _as_usual(cells: Any) -> Any:
+    """Return text with offsets of the usual width, for which it is short enough."""
+    return cells.cast(pa.string()) if pa.types.is_large_string(cells.type) else cells

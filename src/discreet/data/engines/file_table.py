@@ -14,7 +14,7 @@ from typing_extensions import override
 from discreet.data.batch_sizes import BATCH_ROWS, WIDE_GROUP, rows_a_batch
 from discreet.data.engine import Table
 from discreet.data.engines.frame import arrow_kind, column_of
-from discreet.data.engines.text_cells import checked, text_or_none
+from discreet.data.engines.text_cells import checked, short, text_or_none
 from discreet.data.metadata import Metadata
 from discreet.errors import DataMismatchError, InvalidParameterError
 from discreet.release import READ
@@ -150,6 +150,7 @@ class ArrowTable(FileTable):
         whole = hasattr(reader, "num_record_batches")
         for batch in (reader.get_batch(i) for i in range(reader.num_record_batches)) if whole else reader:
             chosen = checked(batch.select(list(columns)))
+            chosen = pa.RecordBatch.from_arrays([short(cells) for cells in chosen.columns], names=list(columns))
             for start in range(0, chosen.num_rows, size):
                 yield chosen.slice(start, size)
 
@@ -168,8 +169,9 @@ class SQLiteTable(FileTable):
     def _read_header(self) -> list[tuple[str, str]]:
         try:
             with contextlib.closing(self._connect()) as connection:
+                # A virtual table has no page of its own: a module computes its rows, from other tables or none.
                 tables = connection.execute(
-                    "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'"
+                    "SELECT name FROM sqlite_master WHERE type = 'table' AND rootpage > 0 AND name NOT LIKE 'sqlite_%'"
                 ).fetchall()
                 self._table = choose_table(self._table, sorted(row[0] for row in tables))
                 info = connection.execute(f"PRAGMA table_info({quoted(self._table)})").fetchall()
@@ -193,7 +195,7 @@ class SQLiteTable(FileTable):
             while rows := cursor.fetchmany(rows_a_batch(BATCH_ROWS, len(columns))):
                 are_units = [name == self.metadata.unit_id for name in columns]
                 arrays = [
-                    column_of(list(cells), is_unit=is_unit)
+                    short(column_of(list(cells), is_unit=is_unit))
                     for cells, is_unit in zip(zip(*rows, strict=True), are_units, strict=True)
                 ]
                 yield pa.RecordBatch.from_arrays(arrays, names=list(columns))

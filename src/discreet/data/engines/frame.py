@@ -14,6 +14,7 @@ from typing_extensions import override
 from discreet.data.batch_sizes import BATCH_ROWS, MANY_COLUMNS, rows_a_batch
 from discreet.data.engine import Table
 from discreet.data.engines.own_memory import own_frame
+from discreet.data.engines.text_cells import short
 from discreet.data.metadata import Metadata
 from discreet.errors import DataMismatchError, InvalidParameterError
 
@@ -87,7 +88,7 @@ class FrameTable(Table):
         size = rows_a_batch(BATCH_ROWS, len(columns))
         for start in range(0, len(self._frame), size):
             yield pa.RecordBatch.from_arrays(
-                [_contiguous(array.slice(start, size)) for array in arrays], names=list(columns)
+                [_contiguous(short(array.slice(start, size))) for array in arrays], names=list(columns)
             )
 
     def _arrays(self, columns: Sequence[str]) -> list[Any]:

@@ -21,7 +21,7 @@ from discreet.data.batch_sizes import BATCH_ROWS, rows_a_batch
 from discreet.data.engine import Table
 from discreet.data.engines.each import MOST_WORKERS
 from discreet.data.engines.parquet_files import constants_of, files_at, public_address
-from discreet.data.engines.text_cells import checked
+from discreet.data.engines.text_cells import checked, short
 from discreet.data.metadata import CategoryColumn, Metadata
 from discreet.data.unit_keys import is_whole, number_texts, unit_keys
 from discreet.errors import DataMismatchError, InvalidParameterError
@@ -30,6 +30,7 @@ from discreet.release import READ
 BUFFER_BYTES = 2**16
 """Read ahead of each column; a wide table has thousands."""
 MOST_OPEN = 2 * MOST_WORKERS
+FEW_ROWS = 64
 TAIL = 8
 """Bytes at the end of a file: how long its footer is, and the format's mark."""
 
@@ -190,10 +191,30 @@ class ParquetTable(Table):
                 yield self._completed({}, part, columns, min(size, n_rows - start))
             return
         with self._file(part) as file:
-            for batch in file.iter_batches(size, row_groups=[group], columns=stored, use_threads=False):
+            for batch in self._batches(part, file, group, stored, size):
                 batch = checked(batch)  # a damaged file must not end the process
-                arrays = dict(zip(batch.schema.names, batch.columns, strict=True))
+                arrays = dict(zip(batch.schema.names, map(short, batch.columns), strict=True))
                 yield self._completed(arrays, part, columns, len(batch))
+
+    def _batches(
+        self, part: _Part, file: pq.ParquetFile, group: int, columns: Sequence[str], size: int
+    ) -> Iterator[pa.RecordBatch]:
+        """Read a row group: in smaller batches from where the text of a few cells is more than an array holds."""
+        n_read = 0
+        for most in (size, FEW_ROWS, 1):
+            start = 0
+            try:
+                for batch in file.iter_batches(most, row_groups=[group], columns=columns, use_threads=False):
+                    n_known = min(max(n_read - start, 0), len(batch))
+                    start += len(batch)
+                    if n_known < len(batch):
+                        n_read = start
+                        yield batch.slice(n_known)
+            except pa.lib.ArrowCapacityError:
+                file = self._opened(part, [])  # each batch has text of its own then, and no share of a dictionary
+                continue
+            return
+        raise DataMismatchError("A row must fit in memory, but one does not. Leave out its column of text.")
 
     def _completed(
         self, stored: dict[str, pa.Array], part: _Part, columns: Sequence[str], n_rows: int
@@ -216,19 +237,22 @@ class ParquetTable(Table):
             open_place = next((place for place, (of, _) in enumerate(self._open) if of is part), None)
             file = self._open.pop(open_place)[1] if open_place is not None else None
         if file is None:
-            file = pq.ParquetFile(
-                self._files.open_input_file(part.path),
-                metadata=part.footer,
-                buffer_size=BUFFER_BYTES,
-                pre_buffer=not isinstance(self._files, pyarrow.fs.LocalFileSystem),
-                read_dictionary=self._categories(part),
-            )
+            file = self._opened(part, self._categories(part))
         try:
             yield file
         finally:
             with self._lock:
                 self._open.append((part, file))
                 del self._open[:-MOST_OPEN]
+
+    def _opened(self, part: _Part, as_dictionaries: list[str]) -> pq.ParquetFile:
+        return pq.ParquetFile(
+            self._files.open_input_file(part.path),
+            metadata=part.footer,
+            buffer_size=BUFFER_BYTES,
+            pre_buffer=not isinstance(self._files, pyarrow.fs.LocalFileSystem),
+            read_dictionary=as_dictionaries,
+        )
 
     def _categories(self, part: _Part) -> list[str]:
         """Return the text columns declared as categories: as dictionaries, each of their entries is looked at once."""

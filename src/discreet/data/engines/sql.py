@@ -10,6 +10,7 @@ from discreet.data.engine import Table
 from discreet.data.engines.file_table import quoted
 from discreet.data.engines.sql_catalog import relation
 from discreet.data.engines.sql_session import Address, Session, session
+from discreet.data.engines.text_cells import as_text
 from discreet.data.metadata import Metadata
 from discreet.errors import DataMismatchError
 from discreet.release import READ
@@ -35,7 +36,7 @@ class PostgresTable(Table):
     InvalidParameterError
         When there is no driver, no connection or no such table, or it is a view or a foreign table.
     DataMismatchError
-        When row-level security would filter it.
+        When row-level security would filter it, or the server takes different identifiers as equal.
 
     Notes
     -----
@@ -49,6 +50,11 @@ class PostgresTable(Table):
         self._address = Address(url)
         with session(self._address) as opened:
             self._relation = relation(opened, table)
+        if any(column.name == metadata.unit_id and not column.is_exact for column in self._relation.columns):
+            raise DataMismatchError(
+                "Equal identifiers must be the same text, but the unit_id is JSON, or its collation takes different "
+                "text as equal. Write them into a column of text with a deterministic collation, in one spelling."
+            )
 
     @property
     @override
@@ -95,8 +101,9 @@ class PostgresTable(Table):
             self._settle(opened)
             statement = f"SELECT {chosen} FROM {self._relation.quoted}"
             for batch in opened.stream(statement, size * len(columns) * _BYTES_A_CELL):
-                for start in range(0, batch.num_rows, size):
-                    yield batch.slice(start, size)
+                text = as_text(batch, self._relation.codec)
+                for start in range(0, text.num_rows, size):
+                    yield text.slice(start, size)
 
     def _settle(self, opened: Session) -> None:
         """Lock the table against changes of its columns, and make sure that it is what was opened."""

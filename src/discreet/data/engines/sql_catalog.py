@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from discreet.data.engines.file_table import quoted
 from discreet.data.engines.sql_session import Session
+from discreet.data.engines.text_cells import MOST_BYTES
 from discreet.errors import DataMismatchError, InvalidParameterError
 
 _NUMBERS = {
@@ -22,6 +23,21 @@ _WRITTEN = {
     "numeric": ("DECIMAL", "pg_catalog.numeric_out(pg_catalog.trim_scale({}))"),  # equal numbers alike
 }
 """Types without a built-in cast to text, and what writes their cells: a cast that somebody made could look at rows."""
+_MOST_STORED = 2**19
+"""Bytes of a cell of JSON, which may be compressed: a longer one is missing before it is written as text."""
+_CODECS = {
+    **{f"LATIN{place}": f"iso8859-{part}" for place, part in enumerate((1, 2, 3, 4, 9, 10, 13, 14, 15, 16), 1)},
+    **{f"ISO_8859_{part}": f"iso8859-{part}" for part in (5, 6, 7, 8)},
+    **{f"WIN{page}": f"cp{page}" for page in (866, 874, *range(1250, 1259))},
+    "KOI8R": "koi8-r",
+    "KOI8U": "koi8-u",
+    "UTF8": "utf-8",
+    "EUC_JP": "euc_jp",
+    "EUC_JIS_2004": "euc_jis_2004",
+    "EUC_KR": "euc_kr",
+    "EUC_CN": "gb2312",
+}
+"""What text is in, by the database's encoding: the server cannot convert all of it, and would end the statement."""
 _TABLES = ("r", "p")
 """Ordinary and partitioned: what holds rows, and computes none."""
 
@@ -41,14 +57,15 @@ ORDER BY 1, 2
 """
 """In the role's own search path, where anybody could have put operators and functions: all are named in full."""
 _COLUMNS = """
-WITH RECURSIVE typed(place, name, kind) AS (
-    SELECT attnum, attname::text, atttypid FROM pg_catalog.pg_attribute
+WITH RECURSIVE typed(place, name, kind, is_exact) AS (
+    SELECT attnum, attname::text, atttypid, coalesce(collisdeterministic, true)
+    FROM pg_catalog.pg_attribute LEFT JOIN pg_catalog.pg_collation c ON c.oid = attcollation
     WHERE attrelid = $1::bigint::oid AND attnum > 0 AND NOT attisdropped AND attgenerated <> 'v'
     AND pg_catalog.has_column_privilege(attrelid, attnum, 'SELECT')
     UNION ALL
-    SELECT place, name, typbasetype FROM typed JOIN pg_catalog.pg_type t ON t.oid = kind WHERE typtype = 'd'
+    SELECT place, name, typbasetype, is_exact FROM typed JOIN pg_catalog.pg_type t ON t.oid = kind WHERE typtype = 'd'
 )
-SELECT name, typtype::text, typname::text, typnamespace = 'pg_catalog'::regnamespace, format_type(kind, NULL)
+SELECT name, typtype::text, typname::text, typnamespace = 'pg_catalog'::regnamespace, format_type(kind, NULL), is_exact
 FROM typed JOIN pg_catalog.pg_type t ON t.oid = kind WHERE typtype <> 'd' ORDER BY place
 """
 _FAMILY = """
@@ -75,11 +92,14 @@ class Column:
         Storage type, in the words of all engines.
     selected : str
         What reads it, in SQL.
+    is_exact : bool
+        Whether cells that the server takes as equal are read as the same: not so of a collation that ignores case.
     """
 
     name: str
     kind: str
     selected: str
+    is_exact: bool = True
 
 
 @dataclass(frozen=True)
@@ -94,6 +114,8 @@ class Relation:
         Those that this role may read, in order.
     about_rows : int
         Number of rows, as the server's statistics estimate it. Not releasable.
+    codec : str
+        What decodes text where it is read as bytes.
     """
 
     database: str
@@ -101,6 +123,7 @@ class Relation:
     name: str
     columns: tuple[Column, ...]
     about_rows: int
+    codec: str
 
     @property
     def quoted(self) -> str:
@@ -123,12 +146,14 @@ def relation(session: Session, requested: str | None) -> Relation:
             "A table must be the same for every role, but a policy of row-level security filters this one's rows. "
             "Read it as a role with BYPASSRLS."
         )
-    if encoding == "SQL_ASCII":
+    if encoding not in _CODECS:
         raise DataMismatchError(
-            "The database must have an encoding, such as UTF8, but it has none (SQL_ASCII). Copy the table to another."
+            "The database must have an encoding that can be read, such as UTF8, but it has another, or none "
+            "(SQL_ASCII). Copy the table to another database."
         )
-    columns = tuple(_column(*row) for row in session.rows(_COLUMNS, (oid,)))
-    return Relation(str(database), schema, name, columns, int(about_rows))
+    as_bytes = None if encoding == "UTF8" else str(encoding)
+    columns = tuple(_column(*row, as_bytes=as_bytes) for row in session.rows(_COLUMNS, (oid,)))
+    return Relation(str(database), schema, name, columns, int(about_rows), _CODECS[str(encoding)])
 
 
 def _chosen(requested: str | None, candidates: list[tuple[str, str, str, int]]) -> tuple[str, str, int]:
@@ -152,24 +177,40 @@ def _chosen(requested: str | None, candidates: list[tuple[str, str, str, int]]) 
     )
 
 
-def _column(name: str, typtype: str, typname: str, is_builtin: bool, shown: str) -> Column:
+def _column(
+    name: str, typtype: str, typname: str, is_builtin: bool, shown: str, is_exact: bool, *, as_bytes: str | None
+) -> Column:
     """Return how a column is read: cells mean the same as in a file, and no function of a user is called."""
     place = quoted(name)
     if typtype == "e":  # its owner may have made a cast to text, and a domain must become the type itself
-        return Column(name, "ENUM", _as_text(f"pg_catalog.enum_out({place}::{shown})"))
+        return Column(name, "ENUM", _sent(_as_text(f"pg_catalog.enum_out({place}::{shown})"), as_bytes))
     if is_builtin and typname in _NUMBERS:
         return Column(name, _NUMBERS[typname], place)
     if is_builtin and typname in _TEXTS:
-        return Column(name, "VARCHAR", f"{place}::pg_catalog.text")  # without the blanks that fill a char(n)
+        text = f"{place}::pg_catalog.text"  # without the blanks that fill a char(n)
+        return Column(name, "VARCHAR", _sent(_within(text), as_bytes), is_exact)
     if is_builtin and typname in _WRITTEN:
         kind, written = _WRITTEN[typname]
         text = _as_text(written.format(place))
         # What is not finite is missing, as in a decimal of Arrow.
         for word in ("NaN", "Infinity", "-Infinity") if kind == "DECIMAL" else ():
             text = f"nullif({text}, '{word}')"
-        return Column(name, kind, text)
+        if kind == "JSON":
+            stored = f"pg_catalog.pg_column_size({place}) OPERATOR(pg_catalog.<=) {_MOST_STORED}"
+            text = f"CASE WHEN {stored} THEN {_within(text)} END"
+        return Column(name, kind, _sent(text, as_bytes), kind != "JSON")
     return Column(name, shown.upper() if is_builtin else "USER-DEFINED", place)
 
 
 def _as_text(written: str) -> str:
     return f"pg_catalog.textin({written})"
+
+
+def _within(text: str) -> str:
+    """Return text, null where it is too long: of a stored one the server knows the length without reading it."""
+    return f"CASE WHEN pg_catalog.octet_length({text}) OPERATOR(pg_catalog.<=) {MOST_BYTES} THEN {text} END"
+
+
+def _sent(text: str, as_bytes: str | None) -> str:
+    """Return text as the server stores it: what is not UTF-8 is sent as bytes, as some has no equivalent there."""
+    return text if as_bytes is None else f"pg_catalog.convert_to({text}, '{as_bytes}')"

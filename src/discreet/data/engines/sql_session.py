@@ -32,6 +32,9 @@ _BEGIN = (
     "SET LOCAL client_encoding = 'UTF8'",
     "SET LOCAL client_min_messages = 'error'",  # the library writes others to standard error
     "SET LOCAL jit = off",
+    # One unit's rows, or a long cell, must not decide whether a limit of the role's ends a pass.
+    "SELECT pg_catalog.set_config(name, '0', true) FROM pg_catalog.pg_settings WHERE name OPERATOR(pg_catalog.=) ANY "
+    "('{statement_timeout,transaction_timeout,idle_in_transaction_session_timeout}'::pg_catalog.text[])",
 )
 _BATCH_BYTES = "adbc.postgresql.batch_size_hint_bytes"
 

@@ -5,21 +5,57 @@ from typing import Any
 
 import pyarrow as pa
 
+from discreet.data import arrow_functions as pc
+
 _AS_BYTES = {
     pa.string(): pa.binary(),
     pa.large_string(): pa.large_binary(),
     pa.string_view(): pa.binary_view(),
 }
+MOST_BYTES = 2**14
+"""Of a cell of text: a longer one is missing, so that the text of a batch is never more than an array holds."""
 _MOST_DIGITS = {pa.Decimal32Type: 9, pa.Decimal64Type: 18, pa.Decimal128Type: 38, pa.Decimal256Type: 76}
 """Of a decimal number, by its storage; a column may declare fewer."""
 
 
-def text_or_none(cell: bytes) -> str | None:
-    """Return bytes as UTF-8 text, or None where they are not."""
+def text_or_none(cell: bytes, codec: str = "utf-8") -> str | None:
+    """Return bytes as text, or None where they are none, or not as the codec writes that text."""
     try:
-        return cell.decode()
-    except UnicodeDecodeError:
+        text = cell.decode(codec)
+        return text if codec == "utf-8" or text.encode(codec) == cell else None  # other bytes are another unit
+    except UnicodeError:
         return None
+
+
+def as_text(batch: pa.RecordBatch, codec: str) -> pa.RecordBatch:
+    """Return a batch whose columns of bytes are text, of which what cannot be decoded is missing."""
+    return pa.RecordBatch.from_arrays([_decoded(cells, codec) for cells in batch.columns], names=batch.schema.names)
+
+
+def short(cells: Any) -> Any:
+    """Return a column as it is, but for text of more than `MOST_BYTES`, which is missing. Cost: a look at lengths."""
+    kind = cells.type
+    if pa.types.is_dictionary(kind) and not isinstance(cells, pa.ChunkedArray):
+        dictionary = cells.dictionary
+        entries = short(dictionary)
+        is_same = entries is dictionary
+        return cells if is_same else pa.DictionaryArray.from_arrays(cells.indices, entries, ordered=kind.ordered)
+    if not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
+        return cells
+    if isinstance(cells, pa.ChunkedArray):  # one by one, as all together may be too long
+        return pa.chunked_array([short(chunk) for chunk in cells.chunks], kind)
+    is_long = pc.greater(pc.binary_length(cells), MOST_BYTES)
+    if not pc.any(is_long).as_py():
+        return cells
+    return cells.take(pc.if_else(is_long, None, pa.array(range(len(cells)), pa.int64())))  # copies no long one
+
+
+def _decoded(cells: Any, codec: str) -> Any:
+    if cells.type != pa.binary():
+        return cells
+    coded = cells.dictionary_encode()
+    entries = [text_or_none(entry, codec) for entry in coded.dictionary.to_pylist()]
+    return pa.array(entries, pa.string()).take(coded.indices)
 
 
 def checked(batch: pa.RecordBatch) -> pa.RecordBatch:

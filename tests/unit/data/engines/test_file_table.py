@@ -1,5 +1,8 @@
 """Tables in files: how many rows there may be, and that a file of one table has no other."""
 
+import sqlite3
+from contextlib import closing
+
 import duckdb
 import pyarrow as pa
 import pyarrow.csv
@@ -66,3 +69,29 @@ def test_a_column_that_duckdb_computes_is_refused(tmp_path, use):
         open_table(tmp_path / "t.duckdb", declared(**declares))
     batches = open_table(tmp_path / "t.duckdb", declared()).batches(("x", "y"))
     assert sum(len(batch) for batch in batches) == 2
+
+
+@pytest.mark.parametrize("view", ["t", "T"])
+def test_a_view_of_a_table_s_name_is_not_read(tmp_path, view):
+    """Beside a table of another schema of DuckDB: its name alone means the view, which may compute."""
+    path = tmp_path / "t.duckdb"
+    with duckdb.connect(str(path)) as connection:
+        connection.execute(
+            "CREATE SCHEMA s; CREATE TABLE s.t(x DOUBLE, y DOUBLE); INSERT INTO s.t VALUES (1, 1), (2, 2)"
+        )
+        connection.execute(f"CREATE VIEW {view} AS SELECT max(x) AS x, max(y) AS y FROM s.t")
+    for name in (None, "t", view):
+        with pytest.raises(InvalidParameterError, match="must be named"):
+            open_table(path, declared(), name)
+
+
+def test_a_table_that_sqlite_computes_is_refused(tmp_path):
+    """A module gives the rows of a virtual table, from another one or from anywhere."""
+    path = tmp_path / "t.sqlite"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("CREATE TABLE stored(x, y)")
+        connection.execute("CREATE VIRTUAL TABLE computed USING rtree(id, x, y)")
+        connection.commit()
+    with pytest.raises(InvalidParameterError, match="must be named"):
+        open_table(path, declared(), "computed")
+    assert open_table(path, declared(), "stored").header()
