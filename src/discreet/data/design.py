@@ -237,6 +237,16 @@ class Design:
         if isinstance(response, NumericColumn):
             first = self.bound if self.unit_bound is None else self.unit_bound
             write_cells(batch.column(self.target), response, self.center, first, cells[:, at])
+        return self.weighted(cells)
+
+    @property
+    def unweighted(self) -> "Design":
+        """The design of the same rows before a factor of their x."""
+        first = self.bound if self.unit_bound is None else self.unit_bound
+        return Design(self.metadata, self.target, self.candidates, self.center, first)
+
+    def weighted(self, cells: Cells) -> Cells:
+        """Return what `encode` makes of rows that `unweighted` has encoded: themselves where there is no factor."""
         if self.row_norm is not None:
             return np.column_stack([cells[:, :1], shortened_rows(cells, self.row_norm)])
         if self.unit_bound is None:

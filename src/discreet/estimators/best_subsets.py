@@ -4,6 +4,7 @@ import importlib
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -131,12 +132,12 @@ def best_subsets(
     n_models = min(_whole("n_best", n_best, MAX_BEST), max(math.comb(d, m) for m in range(1, most + 1)))
     # The kernel's compiler is loaded when everything else is in order.
     kernel = importlib.import_module("discreet.kernels.subsets.best_subsets")
-    rss, masks = kernel.best_subsets(G, c, total, units, forced, most, n_models)
-    return [
-        BestSubset(m + 1, _columns(int(masks[m, i]), units, forced, labels), float(rss[m, i]))
-        for m in range(most)
-        for i in np.flatnonzero(np.isfinite(rss[m]))
-    ]
+    search = kernel.search_subsets(G, c, total, units, forced, most, n_models)
+    found = np.isfinite(search.rss)
+    inside = search.models[found].astype(np.float32) @ units.astype(np.float32) + forced > 0.0
+    columns = (tuple(compress(labels, row)) for row in inside.tolist())
+    sizes = (np.nonzero(found)[0] + 1).tolist()
+    return [BestSubset(*model) for model in zip(sizes, columns, search.rss[found].tolist(), strict=True)]
 
 
 def _moments(gram: npt.ArrayLike, xty: npt.ArrayLike, yty: float) -> tuple[Floats, Floats, float]:
@@ -266,13 +267,3 @@ def _whole(name: str, value: Any, most: int) -> int:
             f"{name} must be an integer from 1 to {most:,}, but {name}={value!r:.60}. Choose one in that range."
         )
     return int(value)
-
-
-def _columns(
-    mask: int, units: npt.NDArray[np.bool_], forced: npt.NDArray[np.bool_], labels: tuple[Any, ...]
-) -> tuple[Any, ...]:
-    selected = forced.copy()
-    for j, unit in enumerate(units):
-        if mask >> j & 1:
-            selected |= unit
-    return tuple(labels[i] for i in np.flatnonzero(selected))

@@ -98,6 +98,7 @@ def cube_noise(values: Sequence[int], scale: Number, rng: Source) -> list[int]:
     return [number + part for number, part in zip(numbers, _uniform(2 * radius + 1, len(numbers), rng), strict=True)]
 
 
+@functools.lru_cache(maxsize=64)
 def cube_variance(n_numbers: int, scale: Number) -> float:
     """Return the variance of one number's noise; two numbers of one vector are uncorrelated.
 

@@ -35,6 +35,9 @@ MAX_INTEGER, MAX_FLOAT = 2**62 - 1, 2.0**1022
 
 LEAST_SENSITIVITY = Fraction(1, 10**250)
 
+NOBODY = np.empty(0, dtype=np.int64)
+"""Ranks of scores that take no part: none."""
+
 
 def canonical_lipschitz(
     scores: npt.ArrayLike,
@@ -95,22 +98,22 @@ def canonical_lipschitz(
     if k == values.size:
         return np.arange(k)
     ascending = np.sort(values)
-    contest = Contest(_ranked(ascending), values.size, k, slope, Fraction(float(gamma)), noise == "gumbel")
+    contest = Contest(_ranked(ascending, NOBODY), values.size, k, slope, Fraction(float(gamma)), noise == "gumbel")
     words = Words(rng)
     if values.size <= SMALL and k <= SMALL_SETS:
         winner = race(start_blocks(contest, words), words, middle)
         ranks = _ranks(winner.head, winner.start, k, words)
         return np.sort(np.argsort(-values, kind="stable")[ranks - 1])
-    head, tail = _compiled_race(contest, ascending, rng, words)
+    head, tail = _compiled_race(contest, ascending, NOBODY, rng, words)
     return _located(values, ascending, _ranks(head, tail, k, words))
 
 
-def _compiled_race(contest: Contest, ascending: Scores, rng: Source, words: Words) -> tuple[int, int]:
+def _compiled_race(contest: Contest, ascending: Scores, gone: Integers, rng: Source, words: Words) -> tuple[int, int]:
     """Race in float64; where floats do not decide, continue exactly from there, with the same bits."""
     k, drawn = contest.k, rng.words(contest.k + 1026)
     slope, gamma = float(contest.slope), float(contest.gamma)
     # Each number of the k columns is drawn at most once; the race opens finitely many blocks, a number for each.
-    while (course := search(ascending, k, slope, gamma, contest.gumbel, drawn)) is None:
+    while (course := search(ascending, gone, k, slope, gamma, contest.gumbel, drawn)) is None:
         drawn = np.concatenate([drawn, rng.words(drawn.size)])
     if course.winner is not None:
         node = course.nodes[course.winner]
@@ -275,8 +278,8 @@ def peeling(
 
     Notes
     -----
-    Claim: ``top_k.privacy.md``. Cost: a sort, and for each round some dozen steps and at most one copy of what is left;
-    O(k d) up to 20,000 scores. O(d) with Gumbel noise, drawn in one shot.
+    Claim: ``top_k.privacy.md``. Cost: a sort, and for each round some dozen steps of O(log k); O(k d) up to 20,000
+    scores. O(d) with Gumbel noise, drawn in one shot.
 
     References
     ----------
@@ -305,29 +308,23 @@ def _peeled_by_race(values: Scores, k: int, slope: Fraction, rng: Source) -> Int
     With sets of one feature and gamma = 1 a set's loss is its score, negative: the canonical Lipschitz mechanism is
     permute-and-flip. So each round is a race among what is left of one sorted list.
     """
-    ascending = np.sort(values)
-    left, taken = ascending.copy(), list[int]()
-    words = Words(rng)
+    ascending, gone, words = np.sort(values), NOBODY, Words(rng)
     for _ in range(k):
-        contest = Contest(_ranked(left), left.size, 1, slope, Fraction(1), False)
-        head, tail = _compiled_race(contest, left, rng, words)
-        rank = 1 if head < 0 else tail
-        # The rank among all scores: those above it that are gone count too.
-        taken.append(_rank_among_all(rank, sorted(taken)))
-        # The better ones move down by one place, which is quick as few are better.
-        left[left.size - rank : -1] = left[left.size - rank + 1 :]
-        left = left[:-1]
-    return _located(values, ascending, np.array(sorted(taken), dtype=np.int64))
+        contest = Contest(_ranked(ascending, gone), values.size - gone.size, 1, slope, Fraction(1), False)
+        head, tail = _compiled_race(contest, ascending, gone, rng, words)
+        rank = _rank_among_all(1 if head < 0 else tail, gone)
+        gone = np.insert(gone, np.searchsorted(gone, rank), rank)
+    return _located(values, ascending, gone)
 
 
-def _ranked(ascending: Scores) -> Callable[[int], Fraction]:
-    return lambda rank: Fraction(ascending[-rank].item())
+def _ranked(ascending: Scores, gone: Integers) -> Callable[[int], Fraction]:
+    return lambda rank: Fraction(ascending[-_rank_among_all(rank, gone)].item())
 
 
-def _rank_among_all(rank: int, taken: list[int]) -> int:
-    """Return the rank among all of the score with this rank among those not taken; `taken` increases."""
-    for gone in taken:
-        rank += gone <= rank
+def _rank_among_all(rank: int, gone: Integers) -> int:
+    """Return the rank among all of the score with this rank among those that are not gone; `gone` increases."""
+    for other in gone.tolist():
+        rank += other <= rank
     return rank
 
 

@@ -24,8 +24,8 @@ def normals(rng: Source, *shape: int) -> Floats:
 
 def chained_normals(rng: Source, n_rows: int, n_columns: int, correlation: float) -> Floats:
     """Return standard normal numbers, shape (n_rows, n_columns), each column correlated with the one before it."""
-    chained = normals(rng, n_rows, n_columns)
-    for j in range(1, n_columns):
+    chained = np.asfortranarray(normals(rng, n_rows, n_columns))  # a column in one piece: here and in what follows
+    for j in range(1, n_columns if correlation else 1):
         chained[:, j] = correlation * chained[:, j - 1] + math.sqrt(1.0 - correlation**2) * chained[:, j]
     return chained
 

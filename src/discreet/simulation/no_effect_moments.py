@@ -11,6 +11,7 @@ from discreet.mechanisms.rng import Source
 from discreet.methods.base.method import Method
 from discreet.methods.moments.fission import parts_of
 from discreet.methods.moments.moment_answers import MomentAnswers
+from discreet.methods.moments.noisy_moments import PreparedMoments
 from discreet.methods.screening.standing_out import COLUMN_VARIANCE, SEED, SHARE, TARGET_VARIANCE
 from discreet.release import ChanceRecord, MomentsRecord
 from discreet.simulation.no_effect import LEVEL
@@ -85,12 +86,12 @@ def moments_correlation(method: Method, metadata: Metadata, target: str, candida
         return None
     scenario = Scenario.of(metadata, target, candidates, n_true=1, r_squared=0.1, n_rows=n_rows)
     prepared = method.model_copy(update={"max_size": 1}).prepare(scenario.draw_metadata, target, candidates)
+    if not isinstance(prepared, PreparedMoments):
+        return None
     half, needed = half_width(metadata.declared(target))[1], list[float]()  # type: ignore[arg-type]
     widths = np.array([half_width(metadata.declared(name))[1] for name in candidates])  # type: ignore[arg-type]
     for draw in range(6):
-        record = prepared.run(scenario.draw(Source.seeded(SEED + draw)), Source.seeded(SEED - 1 - draw)).moments
-        if record is None:
-            return None
+        _, record = prepared.noisy_record(scenario.draw(Source.seeded(SEED + draw)), Source.seeded(SEED - 1 - draw))
         record = parts_of(record, prepared.parameters.get("selective_inference"))[0]
         # As seldom as "auto" lets a column in where none matters.
         max_false = getattr(method, "max_false", None) or MomentAnswers(record).max_false

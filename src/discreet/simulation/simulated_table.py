@@ -37,6 +37,7 @@ class SimulatedTable(FrameTable):
         super().__init__(frame, metadata, "simulated")
         self._arrow, self._repeats = frame, repeats
         self._cache: dict[Any, Any] = {}
+        self._last: tuple[tuple[Any, ...], list[Cells]] = (), []
 
     @property
     def frame(self) -> pa.Table:
@@ -93,12 +94,38 @@ class SimulatedTable(FrameTable):
         return total
 
     def _encoded(self, design: RowMap) -> Iterable[Cells]:
-        """Blocks of encoded rows; those of the target alone are kept."""
-        blocks = (design.encode(batch) for batch in self.batches(design.columns))
-        if isinstance(design, Design) and not design.candidates:
-            cached: list[Cells] = self.cached(("target", *design_key(design)), lambda: list(blocks))
-            return cached
-        return blocks
+        """Blocks of encoded rows, of columns that are encoded once; callers must not change them."""
+        if type(design) is not Design:
+            return (design.encode(batch) for batch in self.batches(design.columns))
+        targets = self._targets(design)
+        if not (design.candidates or design.is_weighted):
+            return targets
+        key = design_key(design.unweighted)
+        if self._last[0] != key:  # passes of one request often follow each other
+            pairs = zip(self._columns(design), targets, strict=True)
+            self._last = key, [np.vstack([x, y[:, -1]]).T for x, y in pairs]
+        return (design.weighted(block) for block in self._last[1])
+
+    def _columns(self, design: Design) -> list[Cells]:
+        """The constant and the candidates' cells before any factor, one row of cells each; of each block."""
+        key = ("columns", design.candidates, bounds_key(design.metadata, design.candidates))
+        plain = design.unweighted
+
+        def encoded() -> list[Cells]:
+            return [plain.encode(batch)[:, :-1].T for batch in self.batches(plain.columns)]
+
+        columns: list[Cells] = self.cached(key, encoded)
+        return columns
+
+    def _targets(self, design: Design) -> list[Cells]:
+        """The constant and the target's cells before any factor, of each block."""
+        alone = replace(design.unweighted, candidates=())
+
+        def encoded() -> list[Cells]:
+            return [alone.encode(batch) for batch in self.batches(alone.columns)]
+
+        targets: list[Cells] = self.cached(("target", *design_key(alone)), encoded)
+        return targets
 
     @override
     def moments(self, design: Design, progress: Progress | None = None) -> Integers:
@@ -118,13 +145,10 @@ class SimulatedTable(FrameTable):
         key = (design.candidates, bounds)
         blocks: list[npt.NDArray[np.float64]] = self.cached(
             ("rows", *key),
-            lambda: [
-                np.ascontiguousarray(design.encode(batch)[:, :-1].T, dtype=np.float64)
-                for batch in self.batches(design.columns)
-            ],
+            lambda: [block.astype(np.float64) for block in self._columns(design)],
         )
         gram: Integers = self.cached(("gram", *key), lambda: _summed(block @ block.T for block in blocks))
-        targets = [cells[:, -1].astype(np.float64) for cells in self._encoded(replace(design, candidates=()))]
+        targets = [cells[:, -1].astype(np.float64) for cells in self._targets(design)]
         p = len(gram)
         moments = np.empty((p + 1, p + 1), dtype=np.int64)
         moments[:p, :p] = gram

@@ -296,7 +296,21 @@ def course_of(words, k, error=None):
     with pytest.MonkeyPatch.context() as patch:
         if error is not None:
             patch.setattr(lipschitz_search, "count_error", lambda n, k: error)
-        return contest, lipschitz_search.search(scores, k, 1.0, 0.75, False, words)
+        return contest, lipschitz_search.search(scores, top_k.NOBODY, k, 1.0, 0.75, False, words)
+
+
+@pytest.mark.parametrize("n_gone", [1, 3, 40])
+@pytest.mark.parametrize("k", [1, 4])
+def test_scores_that_are_gone_take_no_part(n_gone, k):
+    """A search past some ranks takes the course of one among the others alone, to the last bit."""
+    rng = np.random.default_rng(n_gone)  # noqa: TID251 - scores, not noise
+    for seed in range(20):
+        scores, words = np.sort(rng.normal(0.0, 5.0, 300).round(1)), Source.seeded(seed).words(4000)
+        gone = np.sort(rng.choice(300, n_gone, replace=False) + 1)
+        past = lipschitz_search.search(scores, gone, k, 1.0, 0.75, False, words)
+        alone = lipschitz_search.search(np.delete(scores, 300 - gone), top_k.NOBODY, k, 1.0, 0.75, False, words)
+        assert (past.winner, past.used) == (alone.winner, alone.used)
+        assert past.nodes[: past.used].tobytes() == alone.nodes[: past.used].tobytes()
 
 
 def test_a_resumed_search_wins_with_the_same_bits():

@@ -18,7 +18,7 @@ from discreet.kernels.rows.decorrelated_scores import (
     target_sums,
     turned_sums,
 )
-from discreet.typing import Bools, Cells, Integers
+from discreet.typing import Bools, Cells, Floats, Integers
 
 BINS = 256
 """Of the target's bounds, for its median: so few that a table of some hundred rows is far from all but some of them."""
@@ -63,7 +63,7 @@ class SaturatedRows:
         unknown = ((first != second) | ~self.is_two_valued[first]) & self.has_products
         return first[unknown], second[unknown]
 
-    def columns(self, cells: Cells) -> Integers:
+    def columns(self, cells: Cells) -> Floats:
         """Return the saturated columns of encoded rows."""
         centers = np.zeros(self.width, dtype=np.int64) if self.centers is None else np.array(self.centers)
         return saturated(cells[:, 1:-1][:, self.is_read], self.is_two_valued, self.ratio, centers)
@@ -87,24 +87,24 @@ class SaturatedRows:
     def first_sums(self, cells: Cells, target: Target) -> Integers:
         """Return the sums of `column_sums`, then those of `target_sums`."""
         columns = self.columns(cells)
-        response = cells[:, -1].astype(np.int64)
+        response = cells[:, -1].astype(np.float64)
         return np.concatenate([column_sums(columns, self.pairs), target_sums(columns, response, target)])
 
     def target_sum(self, cells: Cells, target: Target) -> Integers:
         """Return the number of rows, then the sum of the cut target, in units of 1 / 32767."""
-        return np.array([len(cells) * GRID, cut_target(cells[:, -1].astype(np.int64), target).sum()], dtype=np.int64)
+        return np.array([len(cells) * GRID, cut_target(cells[:, -1].astype(np.float64), target).sum()], dtype=np.int64)
 
     def own_scores(self, cells: Cells, target: Target, excess: int) -> Integers:
         """Return the sums of `own_sums`."""
-        return own_sums(self.columns(cells), cells[:, -1].astype(np.int64), target, excess)
+        return own_sums(self.columns(cells), cells[:, -1].astype(np.float64), target, excess)
 
     def residuals(self, cells: Cells, target: Target, fit: Fit) -> Integers:
         """Return the sum of `residual_sum`."""
-        return residual_sum(self.columns(cells), cells[:, -1].astype(np.int64), target, fit)
+        return residual_sum(self.columns(cells), cells[:, -1].astype(np.float64), target, fit)
 
     def scores(self, cells: Cells, target: Target, scoring: Scoring) -> Integers:
         """Return the sums of `score_sums`."""
-        return score_sums(self.columns(cells), cells[:, -1].astype(np.int64), target, scoring)
+        return score_sums(self.columns(cells), cells[:, -1].astype(np.float64), target, scoring)
 
     def turned(self, cells: Cells, turned: Integers, constants: Integers) -> Integers:
         """Return the number of rows, then the sums of `turned_sums`."""

@@ -54,17 +54,20 @@ def count_error(n: int, k: int) -> float:
     return float((k + 64.0) * (k + 64.0) * (1.0 + np.log(n)) * 2.0**-52 + (k + 64.0) * 64.0 * 2.0**-50)
 
 
-def search(ascending: Any, k: int, slope: float, gamma: float, gumbel: bool, words: Words) -> Course | None:
+def search(
+    ascending: Any, gone: Integers, k: int, slope: float, gamma: float, gumbel: bool, words: Words
+) -> Course | None:
     """Draw the class that wins, opening a block of classes only while it can; None when there were too few words.
 
-    With more words the search takes the same course. Cost: O((k + m) log m) for m splits, some hundred for most scores.
+    `gone` are ranks, increasing, of scores that take no part. With more words the search takes the same course. Cost:
+    O((k + m) log m) for m splits, some hundred for most scores.
     """
     compiled = importlib.import_module("discreet.kernels.top_k.lipschitz_search_compiled")
     nodes = np.empty(len(words) + 2, dtype=compiled.NODE)
     heap = np.empty(len(words) + 2, dtype=np.int64)
-    n = len(ascending)
+    n = len(ascending) - len(gone)
     status, winner, size, cut, used = compiled.search(
-        ascending, k, slope, gamma, gumbel, log_counts(n, k), words, nodes, heap, count_error(n, k)
+        ascending, gone, k, slope, gamma, gumbel, log_counts(n, k), words, nodes, heap, count_error(n, k)
     )
     if status == compiled.SHORT:
         return None

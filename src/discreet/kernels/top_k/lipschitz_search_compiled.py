@@ -102,13 +102,26 @@ def _pop(heap, size, nodes):  # type: ignore[no-untyped-def] # pragma: no cover 
 
 
 @_compile
-def _set(nodes, at, ascending, k, slope, gamma, gumbel):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+def _ranked(ascending, gone, rank):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+    """The score of a rank, from 1 for the largest, among those whose rank among all is not gone."""
+    low, high = 0, len(gone)
+    while low < high:  # gone[j] is passed by the rank if so many as gone[j] - j are left up to it
+        half = (low + high) >> 1
+        if gone[half] - half <= rank:
+            low = half + 1
+        else:
+            high = half
+    return ascending[len(ascending) - rank - low]
+
+
+@_compile
+def _set(nodes, at, ascending, gone, k, slope, gamma, gumbel):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
     """Bound the node's best value: its largest noise less its least loss, that of its first tail."""
-    node, d = nodes[at], len(ascending)
-    loss, reach = 0.0, 0.0
+    node, loss, reach = nodes[at], 0.0, 0.0
     if node.head >= 0:
-        best_out = np.float64(ascending[d - 1 - node.head] - ascending[d - k])
-        worst_in = np.float64(ascending[d - node.start] - ascending[d - k])
+        last = _ranked(ascending, gone, k)
+        best_out = np.float64(_ranked(ascending, gone, node.head + 1) - last)
+        worst_in = np.float64(_ranked(ascending, gone, node.start) - last)
         loss = (1.0 - gamma) * best_out - gamma * worst_in
         reach = (1.0 - gamma) * abs(best_out) + gamma * abs(worst_in)
     noise = _noise(node.log_energy, gumbel)
@@ -117,22 +130,23 @@ def _set(nodes, at, ascending, k, slope, gamma, gumbel):  # type: ignore[no-unty
 
 
 @_compile
-def search(ascending, k, slope, gamma, gumbel, log_counts, words, nodes, heap, count_error):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+def search(ascending, gone, k, slope, gamma, gumbel, log_counts, words, nodes, heap, count_error):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
     """Draw the class that wins, opening a block of classes only while it can.
 
     Returns FOUND, CLOSE or SHORT; the winning node, or the one whose split is undecided, or -1; the number of blocks in
-    the heap; where the undecided split cuts; and the number of words used. Shapes: ascending (d,), log_counts (k,).
+    the heap; where the undecided split cuts; and the number of words used. Shapes: ascending (d,), log_counts (k,),
+    gone (m,), the ranks, increasing, of scores that take no part.
     """
     used, n_nodes, size = 0, 0, 0
     for head in range(-1, k):
-        nodes[n_nodes].head, nodes[n_nodes].start, nodes[n_nodes].stop = head, k + 1, len(ascending) + 1
+        nodes[n_nodes].head, nodes[n_nodes].start, nodes[n_nodes].stop = head, k + 1, len(ascending) - len(gone) + 1
         log_count = log_counts[head] if head >= 0 else 0.0
         log_energy, error = _energy(words[used])
         nodes[n_nodes].log_energy, nodes[n_nodes].error = log_energy - log_count, error + count_error
         nodes[n_nodes].log_count, nodes[n_nodes].parent, nodes[n_nodes].word = log_count, -1, used
         if head < 0:
             nodes[n_nodes].stop = k + 2  # one set alone: the k best
-        _set(nodes, n_nodes, ascending, k, slope, gamma, gumbel)
+        _set(nodes, n_nodes, ascending, gone, k, slope, gamma, gumbel)
         _push(heap, size, nodes, n_nodes)
         used, n_nodes, size = used + 1, n_nodes + 1, size + 1
     while True:  # a node of several classes is cut into smaller ones, and one of a single class ends it
@@ -176,7 +190,7 @@ def search(ascending, k, slope, gamma, gumbel, log_counts, words, nodes, heap, c
                 more, less = max(node.log_energy, gap), min(node.log_energy, gap)
                 nodes[n_nodes].log_energy = more + math.log1p(math.exp(less - more))
                 nodes[n_nodes].error = node.error + error + count_error
-            _set(nodes, n_nodes, ascending, k, slope, gamma, gumbel)
+            _set(nodes, n_nodes, ascending, gone, k, slope, gamma, gumbel)
             _push(heap, size, nodes, n_nodes)
             n_nodes, size = n_nodes + 1, size + 1
         used += 2

@@ -119,6 +119,12 @@ class PreparedMoments(Preparation):
         if self.scales is not None:
             check_scale(self.scales.estimate().scale(self.whole.part(SHARE)))
 
+    def noisy_record(self, table: Table, rng: Source, progress: Progress | None = None) -> tuple[Tuned, MomentsRecord]:
+        """Return the private estimates, and the moments with noise that everything is computed from. As `run`."""
+        tuned, sums, record = self._drawn(table, rng, progress)
+        record = self._with_later_passes(record, tuned, sums, table, rng)
+        return tuned, self.method.divided(record, rng)
+
     def run(self, table: Table, rng: Source, progress: Progress | None = None) -> Outcome:
         """Add up the moments, add the noise, and compute what was asked from the result alone.
 
@@ -141,9 +147,7 @@ class PreparedMoments(Preparation):
         Claim: ``noisy_moments.privacy.md``. Cost: one pass over the rows, one more for each kind of private bound
         and for columns' scales.
         """
-        tuned, sums, record = self._drawn(table, rng, progress)
-        record = self._with_later_passes(record, tuned, sums, table, rng)
-        record = self.method.divided(record, rng)
+        tuned, record = self.noisy_record(table, rng, progress)
         answers = self.method.outcome(record, self.sums.design.candidates)
         return Outcome(
             noise=self.noise,
