@@ -12,7 +12,7 @@ from discreet.kernels.moments.moments import GRID
 from discreet.kernels.sufficient_statistics.whitening import Whitening
 from discreet.mechanisms.rng import Source
 from discreet.methods.base.noise_budget import NoiseBudget
-from discreet.methods.moments.whitened_sums import Pass, WhitenedSums
+from discreet.methods.moments.whitened_sums import Directions, Pass, WhitenedSums, sums_of_directions
 from discreet.methods.registry import method_of
 from discreet.methods.regression import linear
 from tests.privacy.odd_tables import pair_of, plain
@@ -31,17 +31,17 @@ def blocks(sums, p):
         "X'r": sums[:p, p],
         "diagonal of X'X": np.diagonal(sums[:p, :p]),
         "X'X": sums[:p, :p][upper],
-        "r'r": sums[p + 1 : p + 2, p + 1],
-        "diagonal of scores": np.diagonal(sums[p + 2 :, :p]),
-        "scores": sums[p + 2 :, :p][upper],
+        "r'r": sums[p : p + 1, p],
+        "diagonal of scores": np.diagonal(sums[p + 1 :, :p]),
+        "scores": sums[p + 1 :, :p][upper],
     }
 
 
-def changes(relation, c, norm):
+def changes(relation, c, norm, longest=0.3):
     """What neighboring units of c rows change, block by block: extreme rows, and random ones."""
     rng = np.random.default_rng(4)  # noqa: TID251 - rows, not noise
     second = WhitenedSums(in_box(3, 0, relation, True, c).design, (0, 1, 2, 3), robust=True)
-    row_map = Whitening(rng.normal(size=(4, 4)), np.array([0.1, 0.0, -0.2, 0.1]), norm, 0.4, np.ones(4))
+    row_map = Whitening(rng.normal(size=(4, 4)), np.array([0.1, 0.0, -0.2, 0.1]), norm, 0.4, longest, np.ones(4))
     signs = np.array(list(itertools.product([-1, 1], repeat=4)))
     extreme = np.column_stack([np.ones(16), signs]) * GRID
     units = [np.tile(row, (c, 1)) for row in extreme] + [extreme[rng.integers(0, 16, c)] for _ in range(10)]
@@ -66,15 +66,15 @@ def price(second, change, budget):
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("c", [1, 3, 8])
 @pytest.mark.parametrize("delta", [Fraction(0), Fraction(1, 10**6)])
-@pytest.mark.parametrize("norm", [0.7, 3.0])
-def test_no_pair_of_units_costs_more_than_the_budget(relation, c, delta, norm):
-    """All blocks together; rows that are shortened to the norm come near it."""
-    second, pairs = changes(relation, c, norm)
+@pytest.mark.parametrize(("norm", "longest"), [(0.7, 0.3), (3.0, 0.3), (0.7, 5.0), (3.0, 0.01)])
+def test_no_pair_of_units_costs_more_than_the_budget(relation, c, delta, norm, longest):
+    """All blocks together; rows that are shortened to the norm come near it, and scores to theirs."""
+    second, pairs = changes(relation, c, norm, longest)
     budget = NoiseBudget.of(Fraction(1), delta, 100, GRID**2 // 2)
     worst = max(price(second, change, budget) for change in pairs)
     limit = budget.epsilon if budget.rho is None else budget.rho
     assert worst <= limit
-    if norm < 1:
+    if norm < 1 and longest < 1:
         assert worst > limit * Fraction(1, 3)
 
 
@@ -86,7 +86,7 @@ def test_rows_that_are_not_shortened_are_found_out(monkeypatch):
         """Return rows within a cube, not a ball."""
         out = whole(self, cells)
         z = cells[:, :-1] / GRID @ self.matrix.T / self.norm
-        out[:, :-2] = np.clip(z, -1.0, 1.0) * GRID
+        out[:, : z.shape[1]] = np.clip(z, -1.0, 1.0) * GRID
         return out
 
     monkeypatch.setattr(Whitening, "cells", clipped)
@@ -94,6 +94,55 @@ def test_rows_that_are_not_shortened_are_found_out(monkeypatch):
     budget = NoiseBudget.of(Fraction(1), Fraction(1, 10**6), 100, GRID**2 // 2)
     assert budget.rho is not None
     assert max(price(second, change, budget) for change in pairs) > budget.rho
+
+
+def test_scores_that_are_not_shortened_are_found_out(monkeypatch):
+    """A control: where only each number of a score is clipped, a pair of rows costs more than the budget."""
+    whole = Whitening.cells
+
+    def clipped(self, cells):
+        """Return scores within a cube, not a ball."""
+        out, p = whole(self, cells), len(self.start)
+        out[:, p + 1 :] = np.sign(out[:, p + 1 :]) * GRID
+        return out
+
+    monkeypatch.setattr(Whitening, "cells", clipped)
+    second, pairs = changes("add_or_remove_one", 1, 0.7)
+    budget = NoiseBudget.of(Fraction(1), Fraction(1, 10**6), 100, GRID**2 // 2)
+    assert budget.rho is not None
+    assert max(price(second, change, budget) for change in pairs) > budget.rho
+
+
+def cost_of_the_look(relation, c, delta):
+    """The most that units of c rows change the sums of directions by, over what is charged."""
+    rng = np.random.default_rng(5)  # noqa: TID251 - rows, not noise
+    facts = in_box(3, 0, relation, True, c).design.metadata
+    row_map = Whitening(np.eye(4), np.zeros(4), 9.0, 0.4, 0.05, np.ones(4))
+    sizes = (-1.0, -0.06, 0.01, 0.06, 0.11, 0.5, 1.0)
+    units = [np.tile([GRID, GRID, -GRID, 0, int(size * GRID)], (c, 1)) for size in sizes]
+    units += [rng.integers(-GRID, GRID + 1, (c, 5)) for _ in range(20)]
+    sums = [Directions(row_map, np.arange(5)).rows(unit.astype(np.int16)) * GRID for unit in units]
+    if relation == "replace_one":
+        sums = [one - other for one, other in itertools.combinations(sums, 2)]
+    estimate, budget = sums_of_directions(facts, 4), NoiseBudget.of(Fraction(1), delta, 100, GRID**2 // 2)
+    length = max(float(np.linalg.norm(change.astype(float))) for change in sums)
+    limit = float(budget.epsilon or 0) if budget.rho is None else float(2 * budget.rho) ** 0.5
+    return length / float(estimate.scale(budget)) / limit
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+@pytest.mark.parametrize("c", [1, 3])
+@pytest.mark.parametrize("delta", [Fraction(0), Fraction(1, 10**6)])
+def test_no_unit_turns_the_look_by_more_than_is_charged(relation, c, delta):
+    """The worst unit has all its rows in one octave, and its other content as long, the other way."""
+    assert 0.999 < cost_of_the_look(relation, c, delta) <= 1.0
+
+
+def test_a_look_at_lengths_without_an_end_is_found_out(monkeypatch):
+    """A control: where each number of a direction is rounded up to the grid, a row costs more than is charged."""
+    whole = Whitening.directions
+    monkeypatch.setattr(Whitening, "directions", lambda self, cells: np.sign(whole(self, cells)) * GRID * len(cells))
+    assert cost_of_the_look("add_or_remove_one", 1, Fraction(0)) > 1.0
 
 
 def test_a_second_pass_for_nothing_is_found_out(monkeypatch):

@@ -9,8 +9,8 @@ from discreet.release.record import Finite, NoisySum, Positive, Record, Variance
 class WhitenedRecord(Record):
     """Noisy sums of a second pass: of columns that the first made nearly uncorrelated, and of residuals.
 
-    A row is z = matrix x, shortened to `norm`, and the residual y - x'start, clipped to `cut`; x are the columns at
-    `places`, scaled, and y is in units of its bound.
+    A row is z = matrix x, shortened to `norm`, and the residual y - x'start, clipped to `cut` where it is squared; its
+    score, their product, is shortened to `longest`. x are the columns at `places`, scaled; y is in units of its bound.
     """
 
     places: tuple[int, ...] = Field(description="of the model's columns among the moments'")
@@ -18,13 +18,16 @@ class WhitenedRecord(Record):
     start: tuple[Finite, ...]
     norm: Positive
     cut: Positive
+    longest: Positive | None = Field(default=None, description="length of a row's score at most; None: norm x cut")
+    left_out: tuple[Finite, ...] = Field(default=(), description="what is thought to be cut off the sum of scores")
+    left_out_errors: tuple[Finite, ...] = Field(default=(), description="how far off that may be")
     gram: tuple[tuple[NoisySum, ...], ...] = Field(description="of z, in squared steps of norm / grid")
-    xty: tuple[NoisySum, ...]
+    xty: tuple[NoisySum, ...] = Field(description="sum of scores, in squared steps, `longest` being a step's grid")
     yty: NoisySum
     scores: tuple[tuple[NoisySum, ...], ...] | None = Field(
         default=None, description="squares of each unit's score, summed; None where equal variances are supposed"
     )
-    scores_unit: Positive = Field(default=1.0, description="norm of a unit's score in steps of norm x cut / grid")
+    scores_unit: Positive = Field(default=1.0, description="norm of a unit's score in steps of longest / grid")
     gram_variance: Variance = Field(description="of the noise on the diagonal; half of it beside the diagonal")
     xty_variance: Variance
     yty_variance: Variance

@@ -65,6 +65,25 @@ def cost(shares: Shares, relation: Relation) -> float:
     return max(float((f / (4.0 * g**0.5) + g**0.5) ** 2), f / 4.0 + g + h) + rows
 
 
+def cost_of_scores(shares: Shares, relation: Relation) -> float:
+    """Return the same where X'y is a sum of scores, rows' vectors of length 1 at most along x, whatever y and |x| are.
+
+    Examples
+    --------
+    >>> cost_of_scores(Shares(0.8, 0.25, 0.075), "replace_one")
+    1.0
+    """
+    # Replaced, with |x|^2 = a and a' and s the cosine between the scores up to sign, so between x and x', too:
+    #     C <= f (1 + |s|) / 2 + g (a^2 + a'^2 - 2 a a' s^2) / 2 + h,
+    # convex in a and in a': largest where each is 0 or 1. At 1 and 0 it is f + g / 2 + h at most, at 1 and 1 a parabola
+    # in |s| with its top at f / (4 g), and f + h at |s| = 1.
+    f, g, h, rows = shares
+    if relation == "add_or_remove_one":
+        return f + g + h + rows
+    alike = f / 2.0 + f**2 / (16.0 * g) + g if 4.0 * g > f else f
+    return max(alike, f + g / 2.0) + h + rows
+
+
 def sensitivities(norm_squared: float, relation: Relation) -> Shares:
     """Return the l2 sensitivity of each block, of X'X with both triangles. Source: privacy specification 6.1."""
     norm = norm_squared**0.5

@@ -2,12 +2,14 @@
 
 With W the whitening map, b0 a pilot estimate, z = W x and r = y - x'b0, the coefficients of r on z are
 g = W^-T (b - b0), so that b = b0 + W'g. Rows are weighted by f^2, f = min(1, norm / |z|), which depends on x alone: the
-slopes stay what they were. Residuals are clipped at a cut, so their noise scales with it and not with the range of y.
+slopes stay what they were if the model holds; rows are as long as the noise of X'X allows. Scores f^2 z r are cut in
+length, all at once: neither a long row nor a large residual alone is.
 """
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -15,19 +17,17 @@ from discreet.kernels.moments.moments import GRID, exact_moments
 from discreet.kernels.rows.contribution_bound import BLOCK_ROWS, kept_units
 from discreet.kernels.sufficient_statistics.cleaning import CleanGram
 from discreet.kernels.sufficient_statistics.gram import NoisyGram
+from discreet.kernels.sufficient_statistics.score_lengths import OCTAVES, octaves
 from discreet.typing import Cells, Floats, Integers, Words
 
 CUT = 4.0
-"""Residuals are clipped at this many of their root mean square: of normal ones it is one in 16,000."""
+"""Residuals are clipped at this many of their root mean square where their squares are added up."""
 
 SHORTEST = 2.0
 """Rows are shortened to this many root mean squares of |z| where noise is large; else to as long as it allows."""
 
-NOISE_SHARE = 0.25
-"""Longer rows are welcome while the score's noise stays below this share of its sampling error."""
-
 CURVATURE_SHARE = 0.03
-"""And while the curvature's noise stays below this share of the number of rows."""
+"""Longer rows are welcome while the curvature's noise stays below this share of the number of rows."""
 
 SMALLEST_CUT = 1e-3
 """Of residuals, in units of the target's bound: the grid's steps must not be seen."""
@@ -46,7 +46,9 @@ class Whitening:
     norm : float
         Longer rows z are shortened to it.
     cut : float
-        Residuals are clipped to it; in units of the target's bound.
+        Residuals are clipped to it where they are squared; in units of the target's bound.
+    longest : float
+        Longer scores are shortened to it; in the same unit.
     units : ndarray of float, shape (p,)
         What 1 is in each of the design's columns: less for the constant of weighted rows.
     """
@@ -55,14 +57,44 @@ class Whitening:
     start: Floats
     norm: float
     cut: float
+    longest: float
     units: Floats
 
     def cells(self, cells: Cells) -> Cells:
-        """Return [f z / norm, f r / cut, r / cut] on the grid, |f z / norm| <= 1.
+        """Return [f z / norm, r / cut, f^2 z r / longest] on the grid; of the first and last the length is at most 1.
 
         Each number is computed from its own row, by the same operations in any block. Shapes: cells (n, p + 1), the
-        target last; returns (n, p + 2).
+        target last; returns (n, 2 p + 1).
         """
+        p = len(self.start)
+        whitened, residual, length = self._rows(cells)
+        shortening = 1.0 / np.maximum(length / self.norm, 1.0)
+        of_score = shortening**2 * residual
+        of_score /= np.maximum(np.abs(of_score) * length / self.longest, 1.0) * self.longest
+        out = np.empty((len(cells), 2 * p + 1), dtype=np.int16, order="F")
+        for i in range(p):
+            out[:, i] = np.rint(np.clip(whitened[i] * shortening / self.norm, -1.0, 1.0) * _reach(p))
+            out[:, p + 1 + i] = np.rint(np.clip(whitened[i] * of_score, -1.0, 1.0) * _reach(p))
+        out[:, p] = np.rint(np.clip(residual / self.cut, -1.0, 1.0) * GRID)
+        return out
+
+    def directions(self, cells: Cells) -> Integers:
+        """Return the sums of directions of scores by octaves of their length from `longest` on, in whole steps.
+
+        Shapes: cells (n, p + 1); returns (OCTAVES, p).
+        """
+        p = len(self.start)
+        whitened, residual, length = self._rows(cells)
+        place = octaves(np.abs(residual) * length / np.maximum(length / self.norm, 1.0) ** 2, self.longest)
+        scale = np.where(place > 0, np.sign(residual) / np.maximum(length, 1e-300), 0.0) * _reach(p)
+        sums = np.empty((OCTAVES, p), dtype=np.int64)
+        for j in range(p):  # sums of integers below 2^53 are exact in any order
+            steps = np.rint(np.clip(whitened[j] * scale, -GRID, GRID))
+            sums[:, j] = np.bincount(place, weights=steps, minlength=OCTAVES + 1)[1:]
+        return sums
+
+    def _rows(self, cells: Cells) -> tuple[Floats, Floats, Floats]:
+        """Return z, r and |z|. Shapes: returns (p, n), (n,), (n,)."""
         # Column by column: a product of matrices could round a row by its place in the block, and with it by others.
         p = len(self.start)
         columns = [cells[:, j] / (GRID * self.units[j]) for j in range(p)]
@@ -77,25 +109,19 @@ class Whitening:
                 total += self.matrix[i, j] * columns[j]
             whitened[i] = total
             square += total * total
-        shortening = 1.0 / np.maximum(np.sqrt(square) / self.norm, 1.0)
-        out = np.empty((len(cells), p + 2), dtype=np.int16, order="F")
-        for i in range(p):
-            out[:, i] = np.rint(np.clip(whitened[i] * shortening / self.norm, -1.0, 1.0) * _reach(p))
-        residual = np.clip(residual / self.cut, -1.0, 1.0) * GRID
-        out[:, p] = np.rint(residual * shortening)
-        out[:, p + 1] = np.rint(residual)
-        return out
+        return whitened, residual, np.sqrt(square)
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Of the sums: products of the p + 2 columns, and below them the p columns of summed squares of scores."""
+        """Of the sums: X'X beside X'r, r'r below, and then the p columns of summed squares of scores."""
         p = len(self.start)
-        return 2 * p + 2, p + 2
+        return 2 * p + 1, p + 1
 
     def sums(self, cells: Cells) -> Integers:
         """Return the sums over rows that are units by themselves. Shapes: cells (n, p + 1); returns `shape`."""
-        rows = self.cells(cells)
-        return self._joined(exact_moments(rows), self._scores(rows), 1)
+        p, rows = len(self.start), self.cells(cells)
+        scores = rows[:, p + 1 :].astype(np.float64)
+        return self._joined(exact_moments(rows[:, : p + 1]), scores, 1)
 
     def sums_of_units(self, cells: Cells, starts: Integers, words: Words, most: int, places: Integers) -> Integers:
         """Return the sums over units, the scores of each added up; at most `most` rows of a unit, sampled by all cells.
@@ -104,24 +130,19 @@ class Whitening:
         """
         kept, units = kept_units(cells, starts, words, most)
         n_units, p = len(starts) - 1, len(self.start)
-        products = np.zeros((p + 2, p + 2), dtype=np.int64)
+        products = np.zeros((p + 1, p + 1), dtype=np.int64)
         totals = np.zeros((n_units, p), dtype=np.float64)  # sums of integers below 2^53 are exact in any order
         for first in range(0, len(kept), BLOCK_ROWS):
             rows = self.cells(kept[first : first + BLOCK_ROWS, places])
-            products += exact_moments(rows)
-            scores, owners = self._scores(rows), units[first : first + BLOCK_ROWS]
+            products += exact_moments(rows[:, : p + 1])
+            owners = units[first : first + BLOCK_ROWS]
             for j in range(p):
-                totals[:, j] += np.bincount(owners, weights=scores[:, j], minlength=n_units)
+                totals[:, j] += np.bincount(owners, weights=rows[:, p + 1 + j], minlength=n_units)
         return self._joined(products, totals, most)
-
-    def _scores(self, rows: Cells) -> Floats:
-        """F r f z of each row, whole steps of the grid."""
-        p = len(self.start)
-        scores: Floats = np.rint(rows[:, :p] * (rows[:, p : p + 1] / GRID))
-        return scores
 
     def _joined(self, products: Integers, scores: Floats, most: int) -> Integers:
         p, longest = scores.shape[1], unit_norm(most) * GRID
+        products[:p, p] = products[p, :p] = scores.sum(axis=0).astype(np.int64) * GRID
         square = np.zeros(len(scores))
         for j in range(p):
             square += scores[:, j] ** 2
@@ -129,7 +150,7 @@ class Whitening:
         short = np.empty(scores.shape, dtype=np.int16, order="F")
         for j in range(p):
             short[:, j] = np.rint(scores[:, j] / length * (_reach(p) / GRID))
-        return np.concatenate([products, np.pad(exact_moments(short), ((0, 0), (0, 2)))])
+        return np.concatenate([products, np.pad(exact_moments(short), ((0, 0), (0, 1)))])
 
 
 def _reach(p: int) -> float:
@@ -149,16 +170,30 @@ def unit_norm(rows_per_unit: int) -> float:
     return max(1.0, rows_per_unit / 4.0)
 
 
-def whitening(
-    moments: NoisyGram,
-    clean: CleanGram,
-    start: Floats,
-    units: Sequence[float],
-    score_sd: float,
-    curvature_sd: float,
-) -> Whitening:
-    """Return the row map that noisy moments ask for, for a pass whose noise is that large where norm and cut are 1.
+class Seen(NamedTuple):
+    """What the first pass tells of the sums of the second.
 
+    Parameters
+    ----------
+    error : float
+        Root mean square of the residuals, rather too large; in units of the target's bound.
+    n_rows : float
+        Their number.
+    largest : float
+        Length of any row's score at most.
+    """
+
+    error: float
+    n_rows: float
+    largest: float
+
+
+def whitening(
+    moments: NoisyGram, clean: CleanGram, start: Floats, units: Sequence[float], curvature_sd: float
+) -> tuple[Whitening, Seen]:
+    """Return the row map that noisy moments ask for, for a pass whose X'X has that much noise where the norm is 1.
+
+    Its scores are as short as is of use; `score_lengths` tells whether they may be.
     Shapes: moments of the model's columns; start, units (p,).
     """
     p, n_rows = len(start), max(clean.n_rows, 1.0)
@@ -167,15 +202,15 @@ def whitening(
     noise = float(np.sqrt(moments.gram_variance.max() * p)) / n_rows
     floor = max(noise, 1e-9 * float(values[-1]), 1e-12)
     matrix = (vectors / np.sqrt(np.maximum(values, floor))).T
-    error = _root_mean_square_residual(moments, start, n_rows)
-    cut = min(max(CUT * error, SMALLEST_CUT), 1.0 + float(np.abs(start).sum()))
-    allowed = min(
-        NOISE_SHARE * error * math.sqrt(n_rows) / (score_sd * cut) if score_sd > 0.0 else np.inf,
-        math.sqrt(CURVATURE_SHARE * n_rows / curvature_sd) if curvature_sd > 0.0 else np.inf,
-    )
+    error, widest = _root_mean_square_residual(moments, start, n_rows), 1.0 + float(np.abs(start).sum())
+    cut = min(max(CUT * error, SMALLEST_CUT), widest)
+    allowed = math.sqrt(CURVATURE_SHARE * n_rows / curvature_sd) if curvature_sd > 0.0 else np.inf
     longest = float(np.sqrt((np.abs(matrix).sum(axis=1) ** 2).sum()))  # of all rows within their bounds
     norm = min(max(allowed, SHORTEST * math.sqrt(p)), longest)
-    return Whitening(np.ascontiguousarray(matrix), start, norm, cut, np.array(units, dtype=np.float64))
+    largest = norm * widest
+    least = min(SHORTEST * math.sqrt(p) * cut, largest)  # shorter ones would be cut where errors vary most
+    row_map = Whitening(np.ascontiguousarray(matrix), start, norm, cut, least, np.array(units, dtype=np.float64))
+    return row_map, Seen(error, n_rows, largest)
 
 
 def _root_mean_square_residual(moments: NoisyGram, coef: Floats, n_rows: float) -> float:

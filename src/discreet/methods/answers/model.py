@@ -199,7 +199,8 @@ def checked(moments: MomentsRecord) -> MomentsRecord:
     shaped = _is_of_size(p, vectors, (moments.gram, moments.gram_variance))
     if second is not None:
         squares = (second.matrix, second.gram, *((second.scores,) if second.scores is not None else ()))
-        shaped = shaped and _is_of_size(len(second.places), (second.start, second.xty), squares)
+        optional = [each for each in (second.left_out, second.left_out_errors) if each]
+        shaped = shaped and _is_of_size(len(second.places), (second.start, second.xty, *optional), squares)
     if moments.fission is not None:
         shaped = shaped and _is_of_size(p, (moments.fission.xty,), (moments.fission.gram,))
     if shaped and moments.grid > 0 and all(map(math.isfinite, (*moments.centers, moments.y_center))):

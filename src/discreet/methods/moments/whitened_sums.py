@@ -9,10 +9,12 @@ from discreet.accounting.guarantee import exact
 from discreet.accounting.neighbors import NeighboringRelation
 from discreet.data.design import Design
 from discreet.data.engine import Table
+from discreet.data.metadata import Metadata
 from discreet.kernels.moments.moments import GRID
 from discreet.kernels.sufficient_statistics.gram import NoisyGram
 from discreet.kernels.sufficient_statistics.regression import NoisyMatrix, NoisyModel, whitened_model
-from discreet.kernels.sufficient_statistics.shares import Relation, Shares, cost
+from discreet.kernels.sufficient_statistics.score_lengths import OCTAVES, LengthLimit
+from discreet.kernels.sufficient_statistics.shares import Relation, Shares, cost_of_scores
 from discreet.kernels.sufficient_statistics.whitening import Whitening, unit_norm
 from discreet.mechanisms.rng import Source
 from discreet.methods.base.noise_budget import NoiseBudget, PrivateEstimate, drawn_together
@@ -20,7 +22,7 @@ from discreet.release import MomentsRecord, WhitenedRecord
 from discreet.typing import Cells, Floats, Integers, Words
 
 SHARES: dict[Relation, Shares] = {
-    "replace_one": Shares(0.9, 0.35, 0.1),
+    "replace_one": Shares(0.9, 0.4, 0.07),
     "add_or_remove_one": Shares(0.66, 0.3, 0.04),
 }
 """Of X'r, X'X and r'r: the score counts most, for the coefficients of residuals are near zero."""
@@ -62,8 +64,8 @@ class WhitenedSums:
         replaces = metadata.neighboring is NeighboringRelation.REPLACE_ONE
         c, factor, half = metadata.rows_per_unit, 2 if replaces else 1, Fraction(1, 2)
         n_numbers = p + 1 + p * (p + 1) // 2 * (2 if self.robust else 1)
-        # A row has |z| <= 1 and |r| <= 1. Noise sqrt(2) larger on the diagonal weighs a matrix by its Frobenius norm,
-        # of zz' at most 1, of zz' - ww' at most sqrt(2).
+        # A row has |z| <= 1, |r| <= 1 and a score of length 1 at most. Noise sqrt(2) larger on the diagonal weighs a
+        # matrix by its Frobenius norm, of zz' at most 1, of zz' - ww' at most sqrt(2).
         vector = (Fraction(factor**2), f"{factor}")
         matrix = (Fraction(factor), "sqrt(2)" if replaces else "1")
         single = (Fraction(1), "1")
@@ -89,7 +91,7 @@ class WhitenedSums:
     def _shares(self, relation: Relation) -> tuple[Fraction, ...]:
         shares = SHARES[relation]
         scores = SCORES_SHARE if self.robust else 0.0
-        total = exact(cost(shares, relation) / (1.0 - scores), "share") * (1 + Fraction(1, 10**12))
+        total = exact(cost_of_scores(shares, relation) / (1.0 - scores), "share") * (1 + Fraction(1, 10**12))
         xty, gram, yty = (exact(share, "share") / total for share in shares[:3])
         of_scores = Fraction(scores).limit_denominator(1000) * (1 - Fraction(1, 10**12))
         return (xty, gram, gram, yty, *((of_scores,) * 2 if self.robust else ()))
@@ -107,20 +109,24 @@ class WhitenedSums:
         sums: Integers,
         whitening: Whitening,
         places: tuple[int, ...],
+        limit: LengthLimit,
         estimates: tuple[PrivateEstimate, ...],
         budget: NoiseBudget,
         rng: Source,
     ) -> WhitenedRecord:
-        """Add the noise to the exact sums; the result may be released. `places`: among the moments' columns."""
+        """Add the noise to the exact sums; the result may be released. `places`: among the moments' columns.
+
+        `limit`: the one of its scores.
+        """
         p = len(self.columns)
         upper = np.triu_indices(p, 1)
         blocks = {
             "X'r": sums[:p, p],
             "diagonal of X'X": np.diagonal(sums[:p, :p]),
             "X'X": sums[:p, :p][upper],
-            "r'r": sums[p + 1 : p + 2, p + 1],
-            "diagonal of scores": np.diagonal(sums[p + 2 :, :p]),
-            "scores": sums[p + 2 :, :p][upper],
+            "r'r": sums[p : p + 1, p],
+            "diagonal of scores": np.diagonal(sums[p + 1 :, :p]),
+            "scores": sums[p + 1 :, :p][upper],
         }
         drawn = drawn_together(estimates, {name: values.tolist() for name, values in blocks.items()}, budget, rng)
         variances = {estimate.name: estimate.variance(budget) for estimate in estimates}
@@ -130,6 +136,9 @@ class WhitenedSums:
             start=tuple(float(value) for value in whitening.start),
             norm=whitening.norm,
             cut=whitening.cut,
+            longest=whitening.longest,
+            left_out=tuple(limit.left_out.tolist()),
+            left_out_errors=tuple(limit.errors.tolist()),
             gram=_symmetric(drawn["diagonal of X'X"], drawn.get("X'X", [])),
             xty=tuple(drawn["X'r"]),
             yty=drawn["r'r"][0],
@@ -140,6 +149,25 @@ class WhitenedSums:
             yty_variance=variances["r'r"],
             scores_variance=variances.get("diagonal of scores", 0.0),
         )
+
+
+def sums_of_directions(metadata: Metadata, p: int) -> PrivateEstimate:
+    """Return the estimate of where long scores of p numbers point to. Claim: ``noisy_moments.privacy.md``."""
+    factor = 2 if metadata.neighboring is NeighboringRelation.REPLACE_ONE else 1
+    largest, unit = Fraction(factor * metadata.rows_per_unit), GRID * GRID
+    return PrivateEstimate("directions", (largest * unit) ** 2, Fraction(1), unit, f"{largest}", OCTAVES * p)
+
+
+@dataclass(frozen=True)
+class Directions:
+    """A pass that adds up where long scores point to: a value, as `Pass` is."""
+
+    whitening: Whitening
+    places: Integers
+
+    def rows(self, cells: Cells) -> Integers:
+        """Return the sums by octaves of length."""
+        return self.whitening.directions(cells[:, self.places])
 
 
 @dataclass(frozen=True)
@@ -166,12 +194,17 @@ def whitened_moments(record: MomentsRecord, whitened: WhitenedRecord) -> tuple[N
     unit, p = float(record.grid) ** 2, len(whitened.start)
     gram_variance = np.full((p, p), whitened.gram_variance / 2.0 / unit**2)
     np.fill_diagonal(gram_variance, whitened.gram_variance / unit**2)
+    scale = score_scale(whitened)
+    left_out, errors = (
+        np.array(values or (0.0,) * p) / (whitened.norm * whitened.cut)
+        for values in (whitened.left_out, whitened.left_out_errors)
+    )
     moments = NoisyGram(
         _scaled(whitened.gram, unit),
-        _scaled(whitened.xty, unit),
+        scale * _scaled(whitened.xty, unit) + left_out,
         whitened.yty / unit,
         gram_variance,
-        np.full(p, whitened.xty_variance / unit**2),
+        scale**2 * whitened.xty_variance / unit**2 + errors**2,
         whitened.yty_variance / unit**2,
         float(record.sum_of_weights or record.n_rows),
         record.n_rows_variance,
@@ -181,10 +214,15 @@ def whitened_moments(record: MomentsRecord, whitened: WhitenedRecord) -> tuple[N
     return moments, matrix, np.array(whitened.start)
 
 
+def score_scale(whitened: WhitenedRecord) -> float:
+    """Return the limit of scores beside what a row and a residual at theirs would make; 1 in older releases."""
+    return 1.0 if whitened.longest is None else whitened.longest / (whitened.norm * whitened.cut)
+
+
 def whitened_answers(record: MomentsRecord, whitened: WhitenedRecord, coef_bound: float) -> NoisyModel:
     """Return what a second pass tells of the coefficients per half range."""
     moments, matrix, start = whitened_moments(record, whitened)
-    unit_square, scores = whitened.scores_unit**2, None
+    unit_square, scores = (score_scale(whitened) * whitened.scores_unit) ** 2, None
     if whitened.scores is not None:
         sd = unit_square * whitened.scores_variance**0.5 / float(record.grid) ** 2
         scores = NoisyMatrix(unit_square * _scaled(whitened.scores, float(record.grid) ** 2), sd)

@@ -2,9 +2,11 @@
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any, ClassVar
 
+import numpy as np
 from typing_extensions import override
 
 from discreet.data.adjusted_design import Adjustment, LinearDesign
@@ -12,22 +14,28 @@ from discreet.data.design import Design
 from discreet.data.engine import Table
 from discreet.data.metadata import Metadata
 from discreet.errors import InvalidParameterError
-from discreet.kernels.sufficient_statistics.whitening import whitening
+from discreet.kernels.moments.moments import GRID
+from discreet.kernels.sufficient_statistics.score_lengths import OCTAVES, LengthLimit, length_limit
+from discreet.kernels.sufficient_statistics.whitening import Seen, Whitening, whitening
 from discreet.mechanisms.rng import Source
-from discreet.methods.base.noise_budget import NoiseBudget, PrivateEstimate
+from discreet.methods.base.noise_budget import NoiseBudget, PrivateEstimate, drawn_together
 from discreet.methods.moments.level import SHARE_OF_MEDIAN, SHARE_OF_SUM, level_share, sum_of_target, with_level
 from discreet.methods.moments.moment_answers import MomentAnswers
 from discreet.methods.moments.moments_method import MomentsMethod
 from discreet.methods.moments.noisy_moments import PreparedMoments, check_scale
 from discreet.methods.moments.noisy_sums import NoisySums, pooled
-from discreet.methods.moments.whitened_sums import WhitenedSums
+from discreet.methods.moments.whitened_sums import Directions, WhitenedSums, sums_of_directions
 from discreet.methods.subset_selection.tuning import Tuned
 from discreet.methods.subset_selection.tuning_plan import Tuning
 from discreet.parameters.regression import LinearParameters
 from discreet.release import MomentsRecord
+from discreet.typing import Integers
 
 PILOT = Fraction(3, 10)
 """Of the budget, for the moments that a second pass starts from."""
+
+LOOK = Fraction(8, 100)
+"""Of the budget, for how long the scores of a second pass are."""
 
 ENOUGH = 110.0
 """Rows over the noise of the first pass, per root of the number of columns: with fewer a second pass is of no use."""
@@ -77,7 +85,7 @@ class LinearModel(LinearParameters, MomentsMethod):
     def size_of(self, sums: NoisySums) -> tuple[int, int]:
         """Return the most numbers that are released in two passes, and a bound of their scales in whole steps."""
         n_numbers, smallest = sums.size
-        return 4 * n_numbers, smallest
+        return 6 * n_numbers, smallest
 
     def prepared(self, sums: NoisySums, tuning: Tuning, budget: NoiseBudget) -> PreparedMoments:
         """Return the request in two passes, where they are of use or nobody knows yet."""
@@ -129,8 +137,8 @@ class PreparedLinear(PreparedMoments):
     method: LinearModel
 
     def _of_first_pass(self, budget: NoiseBudget) -> NoiseBudget:
-        """What the first pass may spend; the second has the rest."""
-        self.second_budget = budget.part(1 - PILOT)
+        """What the first pass may spend; the second has the rest, but for a look at how long its scores are."""
+        self.second_budget = budget.part(1 - PILOT - LOOK)
         return budget.part(PILOT)
 
     def is_enough(self, n_rows: float) -> bool:
@@ -160,12 +168,27 @@ class PreparedLinear(PreparedMoments):
         second = WhitenedSums(sums.design, tuple(sums.columns[j] for j in places), self.method.robust)
         estimates = second.estimates()
         units = [record.constant if record.owners[j] is None else 1.0 for j in places]
-        row_map = whitening(
-            *answers.pilot(), units, *(self._sd(estimates, name) for name in ("X'r", "diagonal of X'X"))
-        )
+        row_map, seen = whitening(*answers.pilot(), units, self._sd(estimates, "diagonal of X'X"))
+        of_columns = np.array([*second.columns, second.design.n_columns - 1])
+        limit = self._limit(row_map, seen, of_columns, self._sd(estimates, "X'r"), table, rng)
+        row_map = replace(row_map, longest=limit.longest)
         exact = second.exact(table, row_map)
-        whitened = second.draw(exact, row_map, places, estimates, self.second_budget, rng)
+        whitened = second.draw(exact, row_map, places, limit, estimates, self.second_budget, rng)
         return record.model_copy(update={"whitened": whitened})
+
+    def _limit(
+        self, row_map: Whitening, seen: Seen, places: Integers, noise: float, table: Table, rng: Source
+    ) -> LengthLimit:
+        """Return how long scores may be, by a look at those that are. Claim: ``noisy_moments.privacy.md``."""
+        p = len(row_map.start)
+        estimate, budget = sums_of_directions(self.tuning.metadata, p), self.whole.part(LOOK)
+        work, start = Directions(row_map, places).rows, np.zeros((OCTAVES, p), dtype=np.int64)
+        exact = table.map_reduce(self.sums.design, work, start) * GRID
+        noisy = drawn_together([estimate], {estimate.name: exact.ravel().tolist()}, budget, rng)[estimate.name]
+        sd = math.sqrt(estimate.variance(budget)) / estimate.step
+        told = np.array([float(value) / estimate.step for value in noisy]).reshape(OCTAVES, p)
+        sampling = seen.error * math.sqrt(seen.n_rows)
+        return length_limit(told, sd, row_map.longest, seen.largest, sampling, noise)
 
     def _sd(self, estimates: tuple[PrivateEstimate, ...], name: str) -> float:
         estimate = next(entry for entry in estimates if entry.name == name)
@@ -175,6 +198,7 @@ class PreparedLinear(PreparedMoments):
         """Refuse noise of either pass that does not fit in 64 bits."""
         super()._check_scales()
         second = WhitenedSums(self.sums.design, self.sums.columns, self.method.robust).estimates()
+        check_scale(sums_of_directions(self.tuning.metadata, len(self.sums.columns)).scale(self.whole.part(LOOK)))
         check_scale(max(estimate.scale(self.second_budget) for estimate in second))
         least = self.whole.part(1 - PILOT - SHARE_OF_MEDIAN)
         check_scale(max(estimate.scale(least) for estimate in self.estimates))

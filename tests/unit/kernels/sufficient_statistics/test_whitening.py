@@ -40,7 +40,7 @@ def row_map(cells: np.ndarray, norm: float | None = None) -> Whitening:
     """From the moments of the rows themselves, and a pilot that is off."""
     moments = exact_moments_of(cells)
     start = np.linalg.solve(moments.gram, moments.xty) + np.array([0.02, -0.03, 0.03, 0.01])
-    found = whitening(moments, cleaned(moments, 0), start, np.ones(4), 0.0, 0.0)
+    found, _ = whitening(moments, cleaned(moments, 0), start, np.ones(4), 0.0)
     return found if norm is None else replace(found, norm=norm)
 
 
@@ -54,8 +54,8 @@ def test_no_row_is_longer_than_its_norm_and_each_stands_for_itself(norm):
     cells = np.concatenate([cells, corners.astype(np.int16), np.zeros((1, 5), np.int16)])
     found = row_map(table(500), norm)
     together = found.cells(cells)
-    assert (together[:, :-2].astype(float) ** 2).sum(axis=1).max() <= GRID**2
-    assert np.abs(together[:, -2:].astype(int)).max() <= GRID
+    for block in (together[:, :4], together[:, 4:5], together[:, 5:]):
+        assert (block.astype(float) ** 2).sum(axis=1).max() <= GRID**2
     alone = np.concatenate([found.cells(cells[j : j + 1]) for j in range(len(cells))])
     np.testing.assert_array_equal(alone, together)
     np.testing.assert_array_equal(found.cells(cells[::-1])[::-1], together)
@@ -65,9 +65,9 @@ def test_the_score_of_a_unit_is_no_longer_than_its_norm():
     """A unit of many equal extreme rows counts as one of the norm, not as its rows."""
     found = row_map(table(500))
     extreme = np.tile(np.array([[GRID, GRID, -GRID, GRID, GRID]], np.int16), (40, 1))
-    found = replace(found, norm=float(np.linalg.norm(found.matrix @ (extreme[0, :4] / GRID))))
+    found = replace(found, longest=1e-3)
     sums = found.sums_of_units(extreme, np.array([0, 40]), np.zeros(1, dtype=np.uint64), 40, np.arange(5))
-    assert 0.99 * GRID**2 < np.trace(sums[6:, :4]) <= GRID**2
+    assert 0.99 * GRID**2 < np.trace(sums[5:, :4]) <= GRID**2
     assert unit_norm(40) == 10.0
 
 
@@ -83,10 +83,11 @@ def fitted(cells: np.ndarray, found: Whitening, robust: bool = True, sd: float =
     """Coefficients of a second pass without noise."""
     sums = found.sums(cells) / GRID**2
     p = len(found.start)
+    scale = found.longest / (found.norm * found.cut)
     moments = NoisyGram(
-        sums[:p, :p], sums[:p, p], sums[p + 1, p + 1], np.zeros((p, p)), np.zeros(p), 0.0, len(cells), 0.0
+        sums[:p, :p], scale * sums[:p, p], sums[p, p], np.zeros((p, p)), np.zeros(p), 0.0, len(cells), 0.0
     )
-    scores = NoisyMatrix(sums[p + 2 :, :p], sd) if robust else None
+    scores = NoisyMatrix(scale**2 * sums[p + 1 :, :p], sd) if robust else None
     matrix = found.matrix * found.cut / found.norm
     return whitened_model(moments, scores, matrix, found.start, 2.0).combinations(np.eye(p), None, 0.95)
 

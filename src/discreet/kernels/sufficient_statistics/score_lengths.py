@@ -1,0 +1,106 @@
+"""At what length the scores of rows are cut, by a noisy look at those that are long: between noise and what is cut off.
+
+A score is the product of a row's whitened columns and its residual. Noise grows with the longest that is let in whole.
+What is cut off bends coefficients where it does not cancel, as in a skewed target or a curved relation. The look tells
+the sum of the directions of all scores between one length and twice that, in several octaves: from it follows what is
+cut off at each limit, but for how scores lie within an octave.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from discreet.typing import Floats, Integers
+
+OCTAVES = 6
+"""Between the least length and twice that, and so on; the last one has no upper end."""
+
+SIZES = np.array([0.0, *(0.25 * 2.0 ** np.arange(16))])
+"""That are supposed of the first octave's sum, in standard deviations of its noise."""
+
+CHANCES = np.array([0.6, *(0.12 * 0.7 ** np.arange(16))])
+"""And how likely each is thought to be, up to a factor: in three tables of five nothing is cut off."""
+
+STEEP = 0.3
+"""Each octave's sum is thought to be so large a part of the one below: tails fall."""
+
+MIDDLE = 1.4
+"""Mean length in an octave, in units of where it begins."""
+
+INEXACT = 0.3
+"""Relative error of what is cut off by how lengths lie within octaves."""
+
+
+class LengthLimit(NamedTuple):
+    """Where scores are cut.
+
+    Parameters
+    ----------
+    longest : float
+        The length.
+    left_out : ndarray of float, shape (p,)
+        Estimate of what is cut off of the sum of scores.
+    errors : ndarray of float, shape (p,)
+        Its standard errors, as far as they are thought to go.
+    """
+
+    longest: float
+    left_out: Floats
+    errors: Floats
+
+
+def octaves(lengths: Floats, least: float) -> Integers:
+    """Return the octave of each length, 1 to OCTAVES, or 0 below the least. Shapes: lengths (n,); returns (n,).
+
+    Examples
+    --------
+    >>> octaves(np.array([0.5, 1.0, 1.9, 2.0, 900.0]), 1.0)
+    array([0, 1, 1, 2, 6])
+    """
+    place: Integers = np.searchsorted(least * 2.0 ** np.arange(OCTAVES), lengths, side="right")
+    return place
+
+
+def length_limit(
+    sums: Floats, sd: float, least: float, largest: float, sampling_sd: float, noise: float
+) -> LengthLimit:
+    """Return the limit with the least error of a sum of scores, by sampling, noise and what is cut off together.
+
+    Post-processing of noisy sums of directions. `largest`: length of any score at most; `noise`: standard deviation of
+    each number where the limit is 1. Shapes: sums (OCTAVES, p).
+
+    Examples
+    --------
+    >>> length_limit(np.zeros((6, 1)), 10.0, 1.0, 99.0, 140.0, 40.0).longest
+    1.0
+    >>> length_limit(np.array([[400.0], [150.0], [0.0], [0.0], [0.0], [0.0]]), 10.0, 1.0, 99.0, 140.0, 40.0).longest
+    2.0
+    """
+    likely, variances = _posterior(sums, sd)
+    starts = least * 2.0 ** np.arange(OCTAVES + 1)
+    middles = np.minimum(MIDDLE * starts[:-1], largest)
+    best, least_error = LengthLimit(least, np.zeros(sums.shape[1]), np.zeros(sums.shape[1])), np.inf
+    for limit in np.minimum(starts, largest):
+        beyond = np.maximum(middles - limit, 0.0)
+        left_out = beyond @ likely
+        variance = (beyond**2) @ variances + (INEXACT * left_out) ** 2
+        error = sampling_sd**2 + (noise * limit) ** 2 + float(variance.mean())
+        if error < least_error:
+            best, least_error = LengthLimit(float(limit), left_out, np.sqrt(variance)), error
+    return best
+
+
+def _posterior(sums: Floats, sd: float) -> tuple[Floats, Floats]:
+    """Return means and variances of the sums without noise, normal ones of one size that falls with the octaves.
+
+    Shapes: both (OCTAVES, p).
+    """
+    prior = np.multiply.outer(SIZES, sd * STEEP ** np.arange(OCTAVES)) ** 2
+    spread, squares = prior + sd**2, np.sum(sums**2, axis=1)
+    likelihood = -0.5 * np.sum(sums.shape[1] * np.log(spread) + squares / spread, axis=1)
+    weights = CHANCES * np.exp(likelihood - likelihood.max())
+    weights /= weights.sum()
+    share = prior / spread
+    mean = weights @ share
+    around = weights @ (share - mean) ** 2
+    return mean[:, None] * sums, (mean * sd**2)[:, None] + around[:, None] * sums**2
