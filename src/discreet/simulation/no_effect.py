@@ -190,7 +190,10 @@ def _of_screening(choice: Selection) -> float | None:
 
         below, lead = NormalDist().inv_cdf(SHARE), 0.0
         if choice.noise.mechanism == "cube":
-            below *= math.sqrt(1.0 + cube_variance(choice.n_candidates, choice.noise.scale) / n_rows)
+            n_scores = (
+                choice.parameters.get("n_screened") or choice.n_candidates
+            )  # more are not scored beside each other
+            below *= math.sqrt(1.0 + cube_variance(n_scores, choice.noise.scale) / n_rows)
         else:  # dropped, a column adds log b to a subset's weight
             lead = choice.noise.scale * math.log(max(choice.n_candidates / EXPECTED, 1.0) / (1.0 - SHARE))
         # A product of two signs of normal variables has the mean 2 / pi asin(correlation), which is about that of

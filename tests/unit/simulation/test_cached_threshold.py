@@ -1,5 +1,6 @@
 """Interpolated thresholds of simulated tables: nearly those that a release has, where the number of rows is private."""
 
+import numpy as np
 import pytest
 
 import discreet as dc
@@ -50,8 +51,10 @@ def test_a_noise_test_takes_its_share_and_no_time():
 
 
 def test_decorrelated_scores_have_the_threshold_of_a_grid():
-    """Its variance is noisy whether or not rows are public; the request itself keeps the exact one."""
-    own = prepared(500, "decorrelated")
+    """With public columns. Its variance is noisy even if rows are public; the request keeps the exact one."""
+    known = {"labels": [f"x{j}" for j in range(N_COLUMNS)], "means": [0.0] * N_COLUMNS, "n_records": 100,
+             "covariance": (0.3 * np.eye(N_COLUMNS)).tolist()}  # fmt: skip
+    own = prepared(500, "decorrelated", public_moments=known).used
     quick = cached_preparation(own)
     assert isinstance(quick.choice, GridThreshold)
     assert not isinstance(own.choice, GridThreshold)

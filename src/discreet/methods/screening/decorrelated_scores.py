@@ -207,7 +207,7 @@ class PreparedScores(Preparation):
             max_size=method.max_size,
             n_screened=n_screened if plan.known is None else None,
         )
-        n_rows = self.metadata.n_rows
+        n_rows = self.metadata.n_rows or method.n0
         variance = None if n_rows is None else float(n_rows * plan.rows_per_unit)
         self.noise = self._choice_noise(None if variance is None else self._thresholds(variance, method.max_false))
         self.event = ComposedEvent((*(part.event for part in plan.parts.values()), self.choice.event))

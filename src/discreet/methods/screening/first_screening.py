@@ -217,26 +217,7 @@ class ScreenedScores(Preparation):
         return tuple(self.first.plan.design.candidates[place] for place in self.first.plan.units.columns(units))
 
     def run(self, table: Table, rng: Source, progress: Progress | None = None) -> Outcome:
-        """Screen all candidates, and go on with those that are left.
-
-        Parameters
-        ----------
-        table : Table
-            Whose metadata this was prepared for.
-        rng : Source
-            Where the noise comes from.
-        progress : callable, optional
-            Of the request among those that are left.
-
-        Returns
-        -------
-        Outcome
-            Of that request, with the first screening as its first steps.
-
-        Notes
-        -----
-        Claim: ``decorrelated_scores.privacy.md``. Cost: three passes over the rows beside those of the request.
-        """
+        """Screen all candidates, and go on with those that are left. Claim: ``decorrelated_scores.privacy.md``."""
         center, units, told = self.first.run(table, rng)
         names = self._names(units)
         outcome = self.then(names, center).run(table, rng, progress)
