@@ -30,8 +30,8 @@ PLAN = "discreet plan --metadata people.yaml --target visits"
 HEAD = """\
 # Messages
 
-What people get wrong most often, and what they then read. Each message says what is wrong, then what to do. A message
-never shows a cell, a count or a range of a private table. What is refused here spends nothing.
+This page lists the most common mistakes, each with its message. A message says what is wrong, then what to do. It
+never shows a cell, a count or a range of a private table. A request that is refused here spends nothing.
 
 The exit code tells a script what kind of mistake it was: 2 for the request, 3 for the metadata, 4 for the budget, 5 for
 data that do not match what was declared, 8 for a record that was changed, 9 for what the policy forbids.

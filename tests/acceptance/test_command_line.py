@@ -434,8 +434,8 @@ def test_budget(place):
     place.select("--fresh", epsilon="2")
     where = ["--ledger", place.ledger]
     assert "3 of 10 spent, 7 left, 2 releases" in place.run("budget", "show", *where).out
-    kinds = [line.split()[2] for line in place.run("budget", "history", *where).out.splitlines()]
-    assert kinds == ["grant", *["reserve", "touch", "release"] * 2]
+    told = [re.split(r"  +", line)[3] for line in place.run("budget", "history", *where).out.splitlines()]
+    assert told == ["cap set", *["budget reserved (released)", "rows opened", "released"] * 2]
     assert place.run("budget", "verify", *where).out.startswith("The ledger is intact: 7 entries, 2 releases")
     account = json.loads(place.run("budget", "show", "clinic", "--json", *where).out)["accounts"][0]
     assert account["epsilon"] == {"cap": 10.0, "spent": 3.0, "left": 7.0}

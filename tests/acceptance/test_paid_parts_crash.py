@@ -304,6 +304,6 @@ def test_history_says_what_to_do_with_a_ceiling_that_nobody_draws_from(toy, monk
     granted(toy)
     held = left_by_a_dead_process(toy, monkeypatch)
     shown = ["budget", "history", "--ledger", str(toy / "ledger.sqlite")]
-    assert f"Entry {held} holds what parts below a ceiling may still draw" in CliRunner().invoke(app, shown).output
+    assert f"Entry {held} reserves budget for the next parts of a request" in CliRunner().invoke(app, shown).output
     ask(toy)
     assert "may still draw" not in CliRunner().invoke(app, shown).output

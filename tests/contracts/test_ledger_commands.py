@@ -48,7 +48,7 @@ def spend(path, count, project=None):
 def test_an_account_under_zcdp(run, tmp_path):
     """Granted, charged, shown, listed and verified, in words and as JSON."""
     grant = ("grant", "toy", "--epsilon", "1", "--delta", "1e-6", "--accounting", "zcdp")
-    assert run(*grant) == f"toy may spend rho 0.0241296223 for its lifetime.\n{CONVERTS.capitalize()}.\n"
+    assert run(*grant) == f"toy may spend rho 0.0241296223 in its lifetime.\n{CONVERTS.capitalize()}.\n"
     run("grant", "other", "--epsilon", "3")
     spend(tmp_path / "ledger.sqlite", 12)
     first, second = run("show").splitlines()
@@ -103,7 +103,8 @@ def test_an_allotment(run):
     run("grant", "toy", "--epsilon", "1")
     assert run("allot", "toy", "thesis", "--epsilon", "0.5") == "thesis may spend epsilon 0.5 of toy.\n"
     assert run("show").splitlines()[1] == f"  {'thesis':<18} [{'.' * 30}] epsilon 0 of 0.5 spent, 0.5 left"
-    assert run("history").splitlines()[1].split()[2:7] == ["allot", "toy", "thesis", "epsilon", "0.5"]
+    told = [part.strip() for part in run("history").splitlines()[1].split("  ") if part.strip()]
+    assert told[2:5] == ["project's cap set", "toy thesis", "epsilon 0.5"]
     assert "within the lifetime cap" in run("allot", "toy", "thesis", "--epsilon", "2", code=2)
     assert "discreet budget grant other" in run("allot", "other", "thesis", "--epsilon", "2", code=4)
 

@@ -18,9 +18,9 @@ from discreet.files import read_text
 if TYPE_CHECKING:
     from discreet.workflow import FitAnswers, Interval
 
-Fit = Annotated[Path, typer.Argument(help="A release of a fit.")]
-Confidence = Annotated[float | None, typer.Option(help="Level of the intervals. Default: that of the fit.")]
-AsJson = Annotated[bool, typer.Option("--json", help="As JSON.")]
+Fit = Annotated[Path, typer.Argument(help="Release file of a fit.")]
+Confidence = Annotated[float | None, typer.Option(help="Confidence level of the intervals. Default: that of the fit.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 NOTHING = "uninformative"
 
 
@@ -34,7 +34,7 @@ def predict(
         ),
     ] = None,
     values: Annotated[
-        Path | None, typer.Option(help="JSON file of such values, in place of --at: a list of {NAME: VALUE}.")
+        Path | None, typer.Option(help="JSON file with such values, in place of --at: a list of {NAME: VALUE}.")
     ] = None,
     confidence: Confidence = None,
     json_: AsJson = False,
@@ -69,7 +69,7 @@ def joint(
     fit: Fit,
     columns: Annotated[
         list[str],
-        typer.Option(help="Columns whose coefficients are looked at together, or single levels: COL,COL=LEVEL."),
+        typer.Option(help="Columns, or single levels, whose coefficients are tested together: COL,COL=LEVEL."),
     ],
     confidence: Confidence = None,
     json_: AsJson = False,
@@ -107,7 +107,9 @@ def effects(
     fit: Fit,
     at: Annotated[
         str | None,
-        typer.Option(help="Where the columns are: NAME=VALUE,NAME=VALUE. Default: middles of bounds, first levels."),
+        typer.Option(
+            help="Values of the columns: NAME=VALUE,NAME=VALUE. Default: the middle of the bounds, and the first level."
+        ),
     ] = None,
     confidence: Confidence = None,
     json_: AsJson = False,

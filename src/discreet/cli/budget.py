@@ -15,7 +15,7 @@ from discreet.cli.budget_text import (
     allotment_record,
     cap,
     converts,
-    entry_line,
+    entry_lines,
     entry_record,
     held_line,
 )
@@ -24,35 +24,55 @@ from discreet.cli.forms import Form, Format, as_csv, form_of
 from discreet.errors import BudgetError, InvalidParameterError
 
 app = typer.Typer(
-    no_args_is_help=True, help="The ledger: what each data set may spend for its lifetime, and has spent."
+    no_args_is_help=True, help="The ledger: what each data set may spend in its lifetime, and what it has spent."
 )
 
 WitnessOption = Annotated[
-    Path | None, typer.Option("--witness", help="The ledger's witness. Default: the one that it records.")
+    Path | None,
+    typer.Option("--witness", help="File of the ledger's witness. Default: the one that the ledger records."),
 ]
-LedgerOption = Annotated[str | None, typer.Option("--ledger", help="Ledger file. Default: in the user's data folder.")]
+LedgerOption = Annotated[
+    str | None,
+    typer.Option("--ledger", help="Ledger: a file, or the URL of a database. Default: a file in your data folder."),
+]
 MOST_NAMED = 20
-Json = Annotated[bool, typer.Option("--json", help="As JSON.")]
+Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
 
 @app.command()
 def grant(
-    dataset: Annotated[str | None, typer.Argument(help="The data set's key.")] = None,
-    epsilon: Annotated[str, typer.Option(help="Lifetime cap on epsilon, in nats.")] = "",
-    delta: Annotated[str, typer.Option(help="Lifetime cap on delta.")] = "0",
-    metadata: Annotated[Path | None, typer.Option(help="Take data set, unit and relation from here.")] = None,
-    dataset_: Annotated[str | None, typer.Option("--dataset", help="The data set's key.")] = None,
-    unit: Annotated[str | None, typer.Option(help="Who is protected. Default: fixed by the first charge.")] = None,
-    neighboring: Annotated[str | None, typer.Option(help="The relation. Default: fixed by the first charge.")] = None,
+    dataset: Annotated[str | None, typer.Argument(help="Name of the data set, as in its metadata.")] = None,
+    epsilon: Annotated[str, typer.Option(help="Most epsilon that may be spent in the data set's lifetime.")] = "",
+    delta: Annotated[str, typer.Option(help="Most delta that may be spent in the data set's lifetime.")] = "0",
+    metadata: Annotated[
+        Path | None,
+        typer.Option(help="Metadata file that names the data set, who is protected and the neighboring relation."),
+    ] = None,
+    dataset_: Annotated[
+        str | None, typer.Option("--dataset", help="Name of the data set, in place of the argument.")
+    ] = None,
+    unit: Annotated[
+        str | None,
+        typer.Option(help="Who is protected, such as person. Default: as in the first request that is charged."),
+    ] = None,
+    neighboring: Annotated[
+        str | None,
+        typer.Option(
+            help="Neighboring relation: replace_one or add_or_remove_one. Default: as in the first "
+            "request that is charged."
+        ),
+    ] = None,
     accounting: Annotated[
         str | None,
-        typer.Option(help="What adds up: basic (epsilon and delta) or zcdp (rho). Default: as it is, at first basic."),
+        typer.Option(
+            help="How costs add up: basic (epsilon and delta) or zcdp (rho). Default: unchanged; basic for a new cap."
+        ),
     ] = None,
     ledger: LedgerOption = None,
     witness: WitnessOption = None,
     json_: Json = False,
 ) -> None:
-    """Set a data set's cap, for its lifetime.
+    """Set what a data set may spend in its lifetime.
 
     \b
     Example:
@@ -75,27 +95,27 @@ def grant(
     if json_:
         as_json("discreet/account@1", **account_record(account))
     else:
-        result(f"{account.dataset} may spend {cap(account)} for its lifetime.")
+        result(f"{account.dataset} may spend {cap(account)} in its lifetime.")
         if account.accounting == ZCDP:
             result(f"{converts(account).capitalize()}.")
         if before not in (None, cap(account)):
-            say(f"Before, it was {before}.")
+            say(f"The cap was {before} before.")
         say(f"Ledger: {where}")
 
 
 @app.command()
 def allot(
-    dataset: Annotated[str, typer.Argument(help="The data set's key.")],
-    project: Annotated[str, typer.Argument(help="The project.")],
-    epsilon: Annotated[str, typer.Option(help="The most it may spend, in nats: at most the data set's cap.")],
-    delta: Annotated[str, typer.Option(help="The most delta it may spend.")] = "0",
+    dataset: Annotated[str, typer.Argument(help="Name of the data set, as in its metadata.")],
+    project: Annotated[str, typer.Argument(help="Name of the project.")],
+    epsilon: Annotated[str, typer.Option(help="Most epsilon that the project may spend; at most the data set's cap.")],
+    delta: Annotated[str, typer.Option(help="Most delta that the project may spend.")] = "0",
     ledger: LedgerOption = None,
     witness: WitnessOption = None,
     json_: Json = False,
 ) -> None:
     """Set what a project may spend of a data set's cap.
 
-    A ceiling, not a share set aside: the ceilings of several projects may add up to more than the cap.
+    Nothing is set aside for the project: what several projects may spend can add up to more than the cap.
 
     \b
     Example:
@@ -111,7 +131,7 @@ def allot(
 
 @app.command()
 def show(
-    dataset: Annotated[str | None, typer.Argument(help="Only this data set.")] = None,
+    dataset: Annotated[str | None, typer.Argument(help="Name of one data set. Default: all of them.")] = None,
     ledger: LedgerOption = None,
     witness: WitnessOption = None,
     json_: Json = False,
@@ -146,13 +166,15 @@ def show(
 
 @app.command()
 def history(
-    dataset: Annotated[str | None, typer.Argument(help="Only this data set.")] = None,
+    dataset: Annotated[str | None, typer.Argument(help="Name of one data set. Default: all of them.")] = None,
     ledger: LedgerOption = None,
     witness: WitnessOption = None,
     json_: Json = False,
     format_: Format = None,
 ) -> None:
-    """List the ledger's entries.
+    """List the ledger's entries, the oldest first.
+
+    Each line has the entry's number and time, what happened, the data set, the epsilon or rho, and part of the hash.
 
     \b
     Example:
@@ -168,8 +190,8 @@ def history(
     if form is Form.CSV:
         as_csv([entry_record(entry) for entry in entries])
         return
-    for entry in entries:
-        result(entry_line(entry))
+    for line in entry_lines(entries):
+        result(line)
     for entry in entries:
         if entry.state == "reserved":
             say(held_line(entry))
@@ -177,14 +199,14 @@ def history(
 
 @app.command()
 def verify(
-    releases: Annotated[list[Path] | None, typer.Argument(help="Releases to find in the ledger.")] = None,
+    releases: Annotated[list[Path] | None, typer.Argument(help="Release files that the ledger must hold.")] = None,
     witness: WitnessOption = None,
     ledger: LedgerOption = None,
     json_: Json = False,
 ) -> None:
-    """Check that nothing in the ledger was edited, removed or rolled back, nor in a release that it recorded.
+    """Check that no entry of the ledger and no release in it was changed, removed or rolled back.
 
-    A release that was computed from another is computed again from the one in the ledger.
+    A release that was computed from another one is computed again from the one in the ledger, and compared.
 
     \b
     Example:
@@ -217,11 +239,11 @@ def verify(
 @app.command()
 def reconcile(
     witness: WitnessOption = None,
-    release: Annotated[list[Path] | None, typer.Option(help="A release that was charged; may be repeated.")] = None,
+    release: Annotated[list[Path] | None, typer.Option(help="Release file that was charged. May be repeated.")] = None,
     ledger: LedgerOption = None,
     json_: Json = False,
 ) -> None:
-    """Charge again what was charged after the backup that was put back.
+    """After a backup was restored, charge again what had been charged since it was made.
 
     \b
     Example:
@@ -235,8 +257,8 @@ def reconcile(
     if json_:
         as_json("discreet/reconciliation@1", entries=[entry_record(entry) for entry in entries])
         return
-    for entry in entries:
-        result(entry_line(entry))
+    for line in entry_lines(entries):
+        result(line)
     for dataset in sorted({entry.dataset for entry in entries if _lost_caps(entry)}):
         say(f"{dataset}: its cap or an allotment was set since. It is as in the backup; set it again.")
     if not entries:
@@ -245,15 +267,17 @@ def reconcile(
 
 @app.command()
 def free(
-    entry: Annotated[int, typer.Argument(help="The entry that holds it, as `discreet budget history` names it.")],
+    entry: Annotated[
+        int, typer.Argument(help="Number of the entry that reserved the budget, as `discreet budget history` lists it.")
+    ],
     ledger: LedgerOption = None,
     witness: WitnessOption = None,
     json_: Json = False,
 ) -> None:
-    """Give back what is reserved and was not used.
+    """Give back budget that is reserved and for which no row was opened.
 
-    That is what parts below a ceiling have not drawn, or what a process that died had reserved before it opened rows.
-    Rows cannot be opened for it afterwards. What was used stays charged, and its releases are kept.
+    A process that died may leave such budget, and so may a request in parts. No row can be opened for it afterwards.
+    What was used stays charged, and its releases are kept.
 
     \b
     Example:
@@ -264,18 +288,19 @@ def free(
     if json_:
         as_json("discreet/account@1", **account_record(account))
     else:
-        result(f"Entry {entry} holds nothing any more; what was used stays charged.")
+        result(f"The budget of entry {entry} was given back. What was used stays charged.")
         result(account_line(account))
 
 
 @app.command()
 def witness(
-    file: Annotated[Path, typer.Argument(help="The witness: a file on another disk than the ledger.")],
+    file: Annotated[Path, typer.Argument(help="File of the new witness, on another disk than the ledger.")],
     ledger: LedgerOption = None,
 ) -> None:
-    """Begin a witness of a ledger that has entries, or say where its witness lies now.
+    """Begin a witness of a ledger that has entries, or tell the ledger where its witness lies now.
 
-    The ledger is verified first, also with the witness that it has: a new one vouches for it from then on.
+    A witness is a file that records every entry, so that an older copy of the ledger is noticed. The ledger is first
+    verified, with its present witness, too.
 
     \b
     Example:

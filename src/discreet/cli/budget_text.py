@@ -51,26 +51,32 @@ def allotment_line(allotment: "workflow.Allotment") -> str:
     return _bar(f"  {allotment.project}", allotment)
 
 
-def entry_line(entry: "workflow.Entry") -> str:
-    """An entry in one line."""
-    kind = f"{entry.kind} ({entry.state})" if entry.state else entry.kind
+def entry_lines(entries: "Sequence[workflow.Entry]") -> list[str]:
+    """Entries, each in one line."""
+    told = [f"{entry.meaning} ({entry.outcome})" if entry.outcome else entry.meaning for entry in entries]
+    width = max(map(len, told), default=0)
+    return [_entry_line(entry, f"{text:<{width}}") for entry, text in zip(entries, told, strict=True)]
+
+
+def _entry_line(entry: "workflow.Entry", meaning: str) -> str:
     name = entry.dataset if entry.project is None else f"{entry.dataset} {entry.project}"
     amount = f"epsilon {number(entry.epsilon)}" if entry.epsilon else ""
     amount = amount if entry.rho is None else f"rho {number(entry.rho)}"
-    return f"{entry.seq:>5}  {entry.time}  {kind:<20} {name:<20} {amount:<16} {entry.hash[:12]}"
+    return f"{entry.seq:>5}  {entry.time}  {meaning}  {name:<20} {amount:<16} {entry.hash[:12]}"
 
 
 def held_line(entry: "workflow.Entry") -> str:
     """What to do with what is reserved, where nobody computes it any more."""
     if "ceiling" in entry.facts:
         return (
-            f"Entry {entry.seq} holds what parts below a ceiling may still draw. If nobody is buying them, give the "
-            "same command again: it goes on from what was bought, and gives back what it does not draw. Or give it "
-            f"back: `discreet budget free {entry.seq}`."
+            f"Entry {entry.seq} reserves budget for the next parts of a request. If no process is "
+            f"running that request, "
+            "give the same command again: it goes on from the parts that were bought, and gives back what it does not "
+            f"use. Or give the budget back: `discreet budget free {entry.seq}`."
         )
     return (
-        f"Entry {entry.seq} is reserved, and no row was opened for it. If nobody is computing it, give it back: "
-        f"`discreet budget free {entry.seq}`."
+        f"Entry {entry.seq} reserves budget, and no row was opened for it. If no process is running that request, give "
+        f"the budget back: `discreet budget free {entry.seq}`."
     )
 
 

@@ -15,10 +15,12 @@ from discreet.report.words import count
 
 
 def demo(
-    dir_: Annotated[Path, typer.Option("--dir", help="Folder for the files; made when it does not exist.")] = Path(
+    dir_: Annotated[Path, typer.Option("--dir", help="Folder for the files. It is made where there is none.")] = Path(
         "discreet-demo"
     ),
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Only the result.")] = False,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="Print the result alone, without words and progress.")
+    ] = False,
 ) -> None:
     """Select the variables behind doctor visits in the RAND Health Insurance Experiment.
 

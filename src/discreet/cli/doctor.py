@@ -17,7 +17,7 @@ Example:
 
 
 def doctor(
-    json_: Annotated[bool, typer.Option("--json", help="What was found, as JSON.")] = False,
+    json_: Annotated[bool, typer.Option("--json", help="Print what was found as JSON.")] = False,
     format_: Format = None,
     quiet: Quiet = False,
 ) -> None:

@@ -99,14 +99,17 @@ class FitAsked:
 
 @taking("linear", "logistic", "poisson", epsilon=None, delta=0.0, confidence=0.95)
 def question(
-    target: Annotated[str | None, typer.Option(help="The response. Default: that of --from.")] = None,
+    target: Annotated[str | None, typer.Option(help="Response variable. Default: that of --from.")] = None,
     columns: Annotated[
-        list[str] | None, typer.Option(help="Columns of the model: COL,COL. Default: those that --from selected.")
+        list[str] | None, typer.Option(help="Columns of the model: COL,COL. Default: the columns that --from selected.")
     ] = None,
     from_: Annotated[
-        Path | None, typer.Option("--from", help="A release: fit what it selected. Free from noisy moments.")
+        Path | None,
+        typer.Option(
+            "--from", help="Release whose selected columns are fitted. This is free if the release holds noisy moments."
+        ),
     ] = None,
-    family: Annotated[str, typer.Option(help="linear, logistic or poisson.")] = "linear",
+    family: Annotated[str, typer.Option(help="Family of the regression: linear, logistic or poisson.")] = "linear",
     *,
     parameters: dict[str, Any],
     selective_inference: Annotated[
@@ -125,7 +128,9 @@ def question(
             "or from a logistic or Poisson fit.",
         ),
     ] = False,
-    solver: Annotated[str | None, typer.Option(help="Default: what the plan finds best.")] = None,
+    solver: Annotated[
+        str | None, typer.Option(help="Way of computing the fit. Default: what the plan finds best.")
+    ] = None,
 ) -> FitAsked:
     """What a fit asks."""
     earlier = workflow.Release.read(from_) if from_ is not None else None
@@ -145,7 +150,9 @@ def question(
 def fit(
     fitted: FitAsked,
     context: typer.Context,
-    metadata: Annotated[Path | None, typer.Option(help="What is public about the table (YAML or JSON).")] = None,
+    metadata: Annotated[
+        Path | None, typer.Option(help="Metadata file, which states what is public about the table (YAML or JSON).")
+    ] = None,
     data: Data = None,
     targets: Targets = None,
     table: Of = None,

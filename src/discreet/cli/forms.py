@@ -20,7 +20,8 @@ class Form(StrEnum):
 
 
 Format = Annotated[
-    Form | None, typer.Option("--format", help="table (for people; the default), csv, or json, which is --json.")
+    Form | None,
+    typer.Option("--format", help="Form of the result: table (the default), csv or json. --json is the same as json."),
 ]
 
 

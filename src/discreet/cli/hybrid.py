@@ -34,7 +34,11 @@ TWINS = 3
 Open = Annotated[str | None, typer.Option(help="File of public records with the same columns, of other people.")]
 
 Simulated = Annotated[
-    bool, typer.Option("--dry-run", help="Show cost, noise and expected errors; open no private data, spend nothing.")
+    bool,
+    typer.Option(
+        "--dry-run",
+        help="Show the cost, the noise and the expected errors alone: no private data are opened and nothing is spent.",
+    ),
 ]
 
 
@@ -64,7 +68,7 @@ class HybridAsked:
 @taking("public-subset", "hybrid", "histogram", epsilon=None)
 def question(
     target: Annotated[
-        str | None, typer.Option(help="The response, or the column whose mean or quantile is asked.")
+        str | None, typer.Option(help="Response variable, or the column whose mean or quantile is estimated.")
     ] = None,
     candidates: Annotated[
         list[str] | None,
@@ -83,10 +87,14 @@ def question(
     *,
     parameters: dict[str, Any],
     twins: Annotated[
-        int | None, typer.Option(help="Private tables to simulate from public records, for expected errors. Default 3.")
+        int | None,
+        typer.Option(
+            help="Number of private tables to simulate from the public records, for the expected errors. Default: 3."
+        ),
     ] = None,
     set_: Annotated[
-        list[str] | None, typer.Option("--set", help="Any other parameter of the method: NAME=VALUE, as JSON.")
+        list[str] | None,
+        typer.Option("--set", help="Any other parameter of the method: NAME=VALUE, the value as JSON."),
     ] = None,
 ) -> HybridAsked:
     """What an estimate asks."""
@@ -97,17 +105,19 @@ def question(
 def hybrid(
     estimate: HybridAsked,
     context: typer.Context,
-    metadata: Annotated[Path, typer.Option(help="What is public about the table, and which file is public.")],
+    metadata: Annotated[
+        Path, typer.Option(help="Metadata file, which states what is public about the table and which file is public.")
+    ],
     public: Open = None,
     data: Data = None,
     table: Of = None,
-    public_table: Annotated[str | None, typer.Option(help="Which table of a public database file.")] = None,
+    public_table: Annotated[str | None, typer.Option(help="Name of the table in a public database file.")] = None,
     from_: Annotated[
-        Path | None, typer.Option("--from", help="A release: write its weighted public records. Free.")
+        Path | None, typer.Option("--from", help="Release whose weighted public records are written, for free.")
     ] = None,
     weighted_out: Annotated[
         Path | None,
-        typer.Option(help="Write the public records with their weights here: .parquet or .csv, for any software."),
+        typer.Option(help="File for the public records with their weights, for any software: .parquet or .csv."),
     ] = None,
     ledger: Book = None,
     witness: Witness = None,

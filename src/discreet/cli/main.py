@@ -84,7 +84,7 @@ COMMANDS = (
     PluggedCommand("worker", "Answer approved requests: the only process that opens private tables.", *SERVICE),
     ListedCommand("metadata", "What is public about a table: bounds, levels, unit, relation.", function="app"),
     ListedCommand(
-        "budget", "The ledger: what each data set may spend for its lifetime, and has spent.", function="app"
+        "budget", "The ledger: what each data set may spend in its lifetime, and what it has spent.", function="app"
     ),
     PluggedCommand("remote", "Ask a service that holds the table: log in, plan, ask, approve, read.", *SERVICE),
 )
@@ -121,7 +121,7 @@ def _version(is_set: bool) -> None:
 @app.callback()
 def _root(
     _: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and leave.")
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
     ] = False,
 ) -> None:
     pass

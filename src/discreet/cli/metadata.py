@@ -16,21 +16,25 @@ from discreet.files import write_whole
 
 app = typer.Typer(no_args_is_help=True, help="What is public about a table: bounds, levels, unit, relation.")
 
-Out = Annotated[Path | None, typer.Option(help="Write here instead of to standard output.")]
+Out = Annotated[Path | None, typer.Option(help="File to write. Default: standard output.")]
 
 
 @app.command()
 def new(
-    data: Annotated[str, typer.Argument(help="CSV, Parquet, Arrow, DuckDB or SQLite file, or postgresql://...")],
+    data: Annotated[
+        str, typer.Argument(help="Table: a CSV, Parquet, Arrow, DuckDB or SQLite file, or postgresql://...")
+    ],
     dataset: Annotated[
-        str | None, typer.Option(help="Key in the ledger. Default: the name of the file or table.")
+        str | None, typer.Option(help="Name of the data set in the ledger. Default: the name of the file or table.")
     ] = None,
     unit: Annotated[str | None, typer.Option(help="Who is protected. Default: person.")] = None,
-    neighboring: Annotated[str | None, typer.Option(help="add_or_remove_one (default) or replace_one.")] = None,
-    n_rows: Annotated[int | None, typer.Option(help="Public number of rows, under replace_one.")] = None,
-    table: Annotated[str | None, typer.Option(help="Which table of a database.")] = None,
+    neighboring: Annotated[
+        str | None, typer.Option(help="Neighboring relation: add_or_remove_one (the default) or replace_one.")
+    ] = None,
+    n_rows: Annotated[int | None, typer.Option(help="Public number of rows, for replace_one.")] = None,
+    table: Annotated[str | None, typer.Option(help="Name of the table in a database.")] = None,
     header: Annotated[
-        bool, typer.Option("--header", help="The first line of a CSV file holds names, though it looks like a row.")
+        bool, typer.Option("--header", help="Take the first line of a CSV file as names, although it looks like a row.")
     ] = False,
     blank: Annotated[bool, typer.Option("--blank", help="Ask nothing, and leave blanks to fill in.")] = False,
     out: Out = None,
@@ -81,11 +85,11 @@ def schema(out: Out = None) -> None:
 
 @app.command()
 def check(
-    file: Annotated[Path, typer.Argument(help="Metadata in any known format.")],
+    file: Annotated[Path, typer.Argument(help="Metadata file, in any known format.")],
     data: Data = None,
     table: Of = None,
     targets: Targets = None,
-    json_: Annotated[bool, typer.Option("--json", help="Findings as JSON.")] = False,
+    json_: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
     format_: Format = None,
 ) -> None:
     """List what is missing or looks wrong.
@@ -138,13 +142,15 @@ def check(
 
 @app.command()
 def convert(
-    file: Annotated[Path, typer.Argument(help="Metadata in any known format.")],
-    to: Annotated[str, typer.Option(help="discreet, csvw or smartnoise.")] = "discreet",
-    dataset: Annotated[str | None, typer.Option(help="Key in the ledger.")] = None,
+    file: Annotated[Path, typer.Argument(help="Metadata file, in any known format.")],
+    to: Annotated[str, typer.Option(help="Format to write: discreet, csvw or smartnoise.")] = "discreet",
+    dataset: Annotated[str | None, typer.Option(help="Name of the data set in the ledger.")] = None,
     unit: Annotated[str | None, typer.Option(help="Who is protected.")] = None,
-    neighboring: Annotated[str | None, typer.Option(help="replace_one or add_or_remove_one.")] = None,
-    n_rows: Annotated[int | None, typer.Option(help="Public number of rows, under replace_one.")] = None,
-    table: Annotated[str | None, typer.Option(help="Which table, when the file holds several.")] = None,
+    neighboring: Annotated[
+        str | None, typer.Option(help="Neighboring relation: replace_one or add_or_remove_one.")
+    ] = None,
+    n_rows: Annotated[int | None, typer.Option(help="Public number of rows, for replace_one.")] = None,
+    table: Annotated[str | None, typer.Option(help="Name of the table, if the file holds several.")] = None,
     out: Out = None,
 ) -> None:
     """Convert to and from CSVW-EO (Lomas) and SmartNoise.
@@ -162,11 +168,13 @@ def convert(
 
 
 def dummy(
-    metadata: Annotated[Path, typer.Option(help="Metadata of the table.")],
-    out: Annotated[Path, typer.Option(help="A .csv, .parquet or .arrow file.")],
+    metadata: Annotated[Path, typer.Option(help="Metadata file of the table (YAML or JSON).")],
+    out: Annotated[Path, typer.Option(help="File to write: .csv, .parquet or .arrow.")],
     rows: Annotated[
         int | None,
-        typer.Option(min=1, max=10_000_000, help="Number of rows. Default: the public number, or 1000."),
+        typer.Option(
+            min=1, max=10_000_000, help="Number of rows. Default: the public number of the metadata, or 1000."
+        ),
     ] = None,
 ) -> None:
     """Write a fake table of the declared shape, to write code against.

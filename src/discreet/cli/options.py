@@ -11,13 +11,18 @@ from discreet.cli.forms import Form
 
 Data = Annotated[
     str | None,
-    typer.Option(help="CSV, Parquet, Arrow, DuckDB or SQLite file, folder of Parquet, s3://, postgresql://, spark:..."),
+    typer.Option(
+        help="Private table: a CSV, Parquet, Arrow, DuckDB or SQLite file, a folder of Parquet files, "
+        "s3://, postgresql:// or spark:..."
+    ),
 ]
 Targets = Annotated[
     str | None,
-    typer.Option(help="For a table with one value a row: the file with one row for each person, and the target."),
+    typer.Option(
+        help="For a table with one value in each row: the file with one row for each person, which holds the target."
+    ),
 ]
-Of = Annotated[str | None, typer.Option(help="Which table of a database.")]
+Of = Annotated[str | None, typer.Option(help="Name of the table in a database.")]
 Stated = Annotated[
     bool,
     typer.Option(
@@ -26,14 +31,22 @@ Stated = Annotated[
         "columns as they are, all of them; the release repeats it. Asked again, it is charged again.",
     ),
 ]
-Book = Annotated[str | None, typer.Option(help="Ledger file. Default: in the user's data folder.")]
-Witness = Annotated[Path | None, typer.Option(help="The ledger's witness. Default: the one that it records.")]
-Out = Annotated[Path | None, typer.Option(help="Write the release here (JSON).")]
-Fresh = Annotated[bool, typer.Option("--fresh", help="Draw anew what was answered before, and pay again.")]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Show cost and noise; open no data, spend nothing.")]
-Json = Annotated[bool, typer.Option("--json", help="The release, or the plan, as JSON.")]
+Book = Annotated[
+    str | None, typer.Option(help="Ledger: a file, or the URL of a database. Default: a file in your data folder.")
+]
+Witness = Annotated[
+    Path | None, typer.Option(help="File of the ledger's witness. Default: the one that the ledger records.")
+]
+Out = Annotated[Path | None, typer.Option(help="File for the release (JSON).")]
+Fresh = Annotated[
+    bool, typer.Option("--fresh", help="Draw again, and pay again, even if the same request was answered before.")
+]
+DryRun = Annotated[
+    bool, typer.Option("--dry-run", help="Show the cost and the noise alone: no data are opened and nothing is spent.")
+]
+Json = Annotated[bool, typer.Option("--json", help="Print the release, or the dry run, as JSON.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before spending.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Only the result.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print the result alone, without words and progress.")]
 
 
 @dataclass(frozen=True)

@@ -95,16 +95,16 @@ def _form(name: str, fields: Mapping[str, FieldInfo]) -> _Form:
     kind = next(iter(kinds))
     if get_origin(kind) is Mapping:
         has_words = any(get_origin(each) is Literal for each in kinds)
-        written = "NAME=NUMBER, may be repeated; or a word. " if has_words else "NAME=NUMBER; may be repeated. "
+        written = "A word, or NAME=NUMBER (may be repeated): " if has_words else "NAME=NUMBER (may be repeated): "
         return _Form(list[str], written, partial(_named_numbers, _spelled(name)[0], has_words=has_words))
     if get_origin(kind) is tuple:
         inner = alternatives(get_args(kind)[0])[0].kind
         if inner is str:
-            return _Form(list[str], "COL,COL. ", names)
+            return _Form(list[str], "COL,COL: ", names)
         if inner in (int, float):
-            return _Form(str, "N,N. ", lambda text: tuple(map(number_or_word, text.split(","))))
+            return _Form(str, "N,N: ", lambda text: tuple(map(number_or_word, text.split(","))))
         return _Form(
-            list[str], "COL,COL; may be repeated. ", lambda texts: tuple(names([text]) or () for text in texts)
+            list[str], "COL,COL (may be repeated): ", lambda texts: tuple(names([text]) or () for text in texts)
         )
     if len(kinds) == 1 and kind in (bool, int, float):
         return _Form(kind, "", lambda value: value)

@@ -80,14 +80,17 @@ class PlanAsked:
 
 
 def question(
-    target: Annotated[str, typer.Option(help="The response: a numeric column.")],
+    target: Annotated[str, typer.Option(help="Response variable: a numeric column.")],
     candidates: Annotated[
-        list[str] | None, typer.Option(help="Columns that may be selected: COL,COL. Default: all declared.")
+        list[str] | None, typer.Option(help="Columns that may be selected: COL,COL. Default: all declared columns.")
     ] = None,
-    epsilon: Annotated[str, typer.Option(help="Privacy losses to try, in nats: E,E.")] = "0.1,0.3,1,3,10",
-    delta: Annotated[float, typer.Option(help="For methods that gain from one; 0: pure epsilon only.")] = 1e-6,
+    epsilon: Annotated[str, typer.Option(help="Values of epsilon to try: E,E.")] = "0.1,0.3,1,3,10",
+    delta: Annotated[
+        float, typer.Option(help="Delta, for methods that gain from one. 0 allows only pure differential privacy.")
+    ] = 1e-6,
     n_rows: Annotated[
-        str | None, typer.Option(help="Rows of the table: N, or N,N to compare. Default: the public number.")
+        str | None,
+        typer.Option(help="Number of rows: N, or N,N to compare. Default: the public number of the metadata."),
     ] = None,
     effect: Effect = None,
     n_true: NTrue = None,
@@ -100,27 +103,35 @@ def question(
     method: Annotated[
         list[str] | None,
         typer.Option(
-            help="Your request, listed first: pcls, pcpl, moments, sis, two-stage or decorrelated. May be repeated."
+            help="Method of your request, which is listed first: pcls, pcpl, moments, sis, two-stage or "
+            "decorrelated. May be repeated."
         ),
     ] = None,
     set_: Annotated[
-        list[str] | None, typer.Option("--set", help="A parameter of these methods: NAME=VALUE, as JSON.")
+        list[str] | None,
+        typer.Option("--set", help="Any other parameter of these methods: NAME=VALUE, the value as JSON."),
     ] = None,
-    alone: Annotated[bool, typer.Option("--alone", help="Show your request only, without alternatives.")] = False,
-    compare: Annotated[bool, typer.Option("--compare", help="Only the full comparison, at the first epsilon.")] = False,
+    alone: Annotated[bool, typer.Option("--alone", help="Show your request alone, without alternatives.")] = False,
+    compare: Annotated[
+        bool, typer.Option("--compare", help="Show the full comparison alone, at the first epsilon.")
+    ] = False,
     full: Annotated[
         bool,
-        typer.Option("--full", help="All selections, all measures, and what theory says. Default: the essentials."),
+        typer.Option("--full", help="Show all selections, all measures and what theory says. Default: the essentials."),
     ] = False,
     goal: Annotated[
         str | None,
-        typer.Option(help='Find the epsilon needed for "right>=0.9"; also for overlap or explained.'),
+        typer.Option(
+            help='Goal for which the smallest epsilon is found: "right>=0.9", or one of overlap or explained.'
+        ),
     ] = None,
     tables: Annotated[
         int | None,
-        typer.Option(help="Tables to draw for each figure. Default 16, and 200 for the selections that do best."),
+        typer.Option(
+            help="Number of tables to simulate for each figure. Default: 16, and 200 for the selections that do best."
+        ),
     ] = None,
-    draws: Annotated[int, typer.Option(help="Draws of noise on each table.")] = 1,
+    draws: Annotated[int, typer.Option(help="Number of draws of the noise on each table.")] = 1,
     seed: Annotated[int, typer.Option(help="Seed of the simulation.")] = 0,
 ) -> PlanAsked:
     """What a plan asks."""
@@ -154,11 +165,13 @@ def question(
 def plan(
     options: PlanAsked,
     stop: dict[str, Any],
-    metadata: Annotated[Path, typer.Option(help="What is public about the table (YAML or JSON).")],
+    metadata: Annotated[
+        Path, typer.Option(help="Metadata file, which states what is public about the table (YAML or JSON).")
+    ],
     out: Annotated[
-        Path | None, typer.Option(help="Write the figures here: .csv, or .html for a page with pictures.")
+        Path | None, typer.Option(help="File for the figures: .csv, or .html for a page with pictures.")
     ] = None,
-    json_: Annotated[bool, typer.Option("--json", help="The figures as JSON.")] = False,
+    json_: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
     format_: Format = None,
     quiet: Quiet = False,
 ) -> None:

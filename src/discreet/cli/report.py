@@ -16,16 +16,19 @@ FORMATS |= {".csv": "csv", ".pdf": "pdf"}
 
 
 def report(
-    release: Annotated[Path, typer.Argument(help="A release that `discreet select --out` wrote.")],
-    format_: Annotated[str | None, typer.Option("--format", help="html, pdf, markdown, text, json or csv.")] = None,
+    release: Annotated[Path, typer.Argument(help="Release file, as `discreet select --out` writes it.")],
+    format_: Annotated[
+        str | None, typer.Option("--format", help="Format of the report: html, pdf, markdown, text, json or csv.")
+    ] = None,
     audience: Annotated[
         str,
         typer.Option(
-            help="board: for those who decide; analyst: with every detail; participant: one page in plain words."
+            help="Reader of the report: board (those who decide), analyst (every detail) or participant "
+            "(one page in plain words)."
         ),
     ] = "board",
-    contact: Annotated[str | None, typer.Option(help="Whom to ask about it: printed in the report.")] = None,
-    out: Annotated[Path | None, typer.Option(help="Write here; the ending tells the format.")] = None,
+    contact: Annotated[str | None, typer.Option(help="Whom to ask about the study. The report prints it.")] = None,
+    out: Annotated[Path | None, typer.Option(help="File for the report. Its ending tells the format.")] = None,
 ) -> None:
     """Explain a release to an ethics board, an analyst or a participant.
 

@@ -24,10 +24,10 @@ Example:
 
 
 def run(
-    plan: Annotated[Path, typer.Argument(help="The plan (YAML or JSON). Its paths are relative to it.")],
+    plan: Annotated[Path, typer.Argument(help="Plan file (YAML or JSON). Paths in it are relative to its folder.")],
     data: Data = None,
     targets: Targets = None,
-    metadata: Annotated[Path | None, typer.Option(help="Metadata, instead of the plan's.")] = None,
+    metadata: Annotated[Path | None, typer.Option(help="Metadata file, in place of the plan's.")] = None,
     table: Of = None,
     public_table: PublicTable = None,
     stated: Stated = False,

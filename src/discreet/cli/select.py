@@ -48,7 +48,9 @@ Example:
     --target mdvis --method moments --until 0.9 --at-most 2 --delta 1e-6
 """
 
-Names = Annotated[list[str] | None, typer.Option(help="Columns that may be selected: COL,COL. Default: all declared.")]
+Names = Annotated[
+    list[str] | None, typer.Option(help="Columns that may be selected: COL,COL. Default: all declared columns.")
+]
 
 
 PANELS = {
@@ -62,7 +64,9 @@ METHODS = ("pcls", "pcpl", "moments", "sis", "two-stage", "decorrelated")
 
 
 def _question(
-    target: Annotated[str, typer.Option(help="The response: a numeric column; for sis and two-stage also a category.")],
+    target: Annotated[
+        str, typer.Option(help="Response variable: a numeric column; for sis and two-stage also a category.")
+    ],
     candidates: Names = None,
     method: Annotated[
         str,
@@ -74,9 +78,10 @@ def _question(
     ] = "pcls",
     *,
     parameters: dict[str, Any],
-    models: Annotated[Path | None, typer.Option(help=f"JSON file. {parameter_help('models', *METHODS)}")] = None,
+    models: Annotated[Path | None, typer.Option(help=f"JSON file: {parameter_help('models', *METHODS)}")] = None,
     set_: Annotated[
-        list[str] | None, typer.Option("--set", help="Any other parameter of the method: NAME=VALUE, as JSON.")
+        list[str] | None,
+        typer.Option("--set", help="Any other parameter of the method: NAME=VALUE, the value as JSON."),
     ] = None,
     effect: Effect = None,
     n_true: NTrue = None,
@@ -128,7 +133,9 @@ def check_in_parts(options: Asked, stop: dict[str, Any], public_table: Path | No
 def select(
     options: Asked,
     stop: dict[str, Any],
-    metadata: Annotated[Path, typer.Option(help="What is public about the table (YAML or JSON).")],
+    metadata: Annotated[
+        Path, typer.Option(help="Metadata file, which states what is public about the table (YAML or JSON).")
+    ],
     data: Data = None,
     targets: Targets = None,
     table: Of = None,
@@ -137,7 +144,7 @@ def select(
     ledger: Book = None,
     witness: Witness = None,
     from_: Annotated[
-        Path | None, typer.Option("--from", help="With --until: a release of moments to continue from; it counts.")
+        Path | None, typer.Option("--from", help="With --until: release of moments to continue from. Its cost counts.")
     ] = None,
     out: Out = None,
     fresh: Fresh = False,

@@ -19,12 +19,13 @@ Example:
 
 
 def selftest(
-    long: Annotated[bool, typer.Option("--long", help="Ten times as many draws.")] = False,
+    long: Annotated[bool, typer.Option("--long", help="Draw ten times as often.")] = False,
     only: Annotated[
-        list[str] | None, typer.Option("--only", metavar="NAME", help="A check, and its controls. May be repeated.")
+        list[str] | None,
+        typer.Option("--only", metavar="NAME", help="Name of a check, which runs with its controls. May be repeated."),
     ] = None,
-    processes: Annotated[int, typer.Option(min=1, max=64, help="At most.")] = 2,
-    json_: Annotated[bool, typer.Option("--json", help="The findings as JSON.")] = False,
+    processes: Annotated[int, typer.Option(min=1, max=64, help="Most processes at once.")] = 2,
+    json_: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
     format_: Format = None,
     quiet: Quiet = False,
 ) -> None:

@@ -18,10 +18,13 @@ def stops(
         ),
     ] = None,
     until_coefficient: Annotated[
-        str | None, typer.Option(help="With --until-width: the only coefficient or column whose interval counts.")
+        str | None,
+        typer.Option(
+            help="With --until-width: the one coefficient or column whose interval counts. Default: all of them."
+        ),
     ] = None,
     at_most: Annotated[
-        float | None, typer.Option(help="With --until: the ceiling on the epsilon of all parts together.")
+        float | None, typer.Option(help="With --until: the most epsilon that all parts may spend together.")
     ] = None,
     until_of: Annotated[
         str,

@@ -16,20 +16,26 @@ Effect = Annotated[
 ]
 NTrue = Annotated[
     int | None,
-    typer.Option(help="Without --effect: number of columns that matter, equally; the first ones. Default 3, or half."),
+    typer.Option(
+        help="Without --effect: number of columns with an effect. They are the first ones, with equal "
+        "effects. Default: 3, or half of the columns."
+    ),
 ]
 RSquared = Annotated[
     str | None,
-    typer.Option(help="Share of the target's variance that they explain; R,R: a scenario each. Default 0.5."),
+    typer.Option(
+        help="Share of the target's variance that these columns explain: R, or R,R for several scenarios. Default: 0.5."
+    ),
 ]
 NoiseSd = Annotated[
-    float | None, typer.Option(help="Standard deviation of the errors, in the target's unit; instead of --r-squared.")
+    float | None, typer.Option(help="Standard deviation of the errors, in the target's unit. It replaces --r-squared.")
 ]
 Correlation = Annotated[
-    str | None, typer.Option(help="Correlation of neighboring columns; C,C: a scenario each. Default 0.")
+    str | None, typer.Option(help="Correlation of neighboring columns: C, or C,C for several scenarios. Default: 0.")
 ]
 Times = Annotated[
-    str | None, typer.Option(help="Multiply all effects, not the noise; T,T: a scenario each. Default 1.")
+    str | None,
+    typer.Option(help="Factor of all effects, not of the errors: T, or T,T for several scenarios. Default: 1."),
 ]
 Like = Annotated[
     Path | None,

@@ -2,8 +2,8 @@
 
 import sqlite3
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from copy import copy
 from pathlib import Path
 from typing import Any, Self
@@ -15,10 +15,15 @@ from sqlalchemy.pool import NullPool, QueuePool
 
 from discreet.database.durability import make_durable, prepare_sqlite
 from discreet.database.location import Unreachable, resolve
+from discreet.database.patience import Wait, waiting
 from discreet.database.revisions import Migrations
+from discreet.database.turns import file_turn, server_turn
 
 BUSY_S = 60.0
 """How long a transaction waits for others before it gives up, in seconds."""
+
+_TRY_S = 0.5
+"""How long SQLite waits at a time for a lock: between two tries, an interruption is heard."""
 
 _OPTIONS: dict[bool, dict[str, Any]] = {
     True: {"connect_args": {"timeout": BUSY_S}},
@@ -63,6 +68,8 @@ class Database:
     Threads may share it. A transaction may not open another one: on SQLite it would wait for itself.
     """
 
+    called = "database"
+
     def __init__(
         self, location: str | Path, migrations: Migrations, *, unreachable: Unreachable, pooled: bool = False
     ) -> None:
@@ -80,6 +87,11 @@ class Database:
         if self._is_sqlite:
             _prepare_sqlite(self._engine)
         self._bring_up_to_date(migrations)
+
+    @property
+    def awaited(self) -> str:
+        """What whoever waits for a lock is told."""
+        return f"Waiting for the {self.called} {self.shown}, which another program has locked."
 
     def close(self) -> None:
         """Let go of the database."""
@@ -112,6 +124,25 @@ class Database:
             yield connection
 
     @contextmanager
+    def turn(self, name: str, told: Callable[[], None]) -> Iterator[None]:
+        """Let one process or thread at a time into what bears a name, a SHA-256 in hexadecimal digits.
+
+        The operating system or the server holds the turn, so that a process that dies lets go of it. Where neither can,
+        as on some network folders, everybody enters.
+        """
+        turns = file_turn(f"{self.place}.{name[:32]}.turn", told) if self._is_sqlite else self._server_turn(name, told)
+        with turns:
+            yield
+
+    @contextmanager
+    def _server_turn(self, name: str, told: Callable[[], None]) -> Iterator[None]:
+        with ExitStack() as stack:
+            with suppress(SQLAlchemyError):  # whatever needs the server next says so
+                options = self._engine.execution_options(isolation_level="AUTOCOMMIT")
+                stack.enter_context(server_turn(stack.enter_context(options.connect()), name, told))
+            yield
+
+    @contextmanager
     def _transaction(self, *, write: bool) -> Iterator[Connection]:
         try:
             with self._begin(write=write) as connection:
@@ -123,26 +154,29 @@ class Database:
             raise self._unreachable(self.shown, _reason(error)) from None
 
     def _begin(self, *, write: bool) -> Connection:
-        deadline = time.monotonic() + BUSY_S
         options: dict[str, Any] = {"discreet_write": write}
         if not (write or self._is_sqlite):
             # SQLite does so by itself.
             options |= {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
-        while True:
-            try:
-                connection = self._engine.connect()
+        wait = Wait(self.awaited, BUSY_S)
+        with waiting():
+            while True:
                 try:
-                    connection.execution_options(**options).begin()
-                except BaseException:
-                    connection.close()
-                    raise
-            except OperationalError as error:
-                # SQLite does not wait while another process recovers or removes the write-ahead log.
-                if "locked" not in str(error.orig) or time.monotonic() > deadline:
-                    raise
-                time.sleep(0.02)
-            else:
-                return connection
+                    return self._begun(options)
+                except OperationalError as error:
+                    # SQLite does not wait while another process recovers or removes the write-ahead log.
+                    if "locked" not in str(error.orig) or not wait.goes_on():
+                        raise
+                    time.sleep(0.02)
+
+    def _begun(self, options: dict[str, Any]) -> Connection:
+        connection = self._engine.connect()
+        try:
+            connection.execution_options(**options).begin()
+        except BaseException:
+            connection.close()
+            raise
+        return connection
 
     def _bring_up_to_date(self, migrations: Migrations) -> None:
         with self.read() as connection:
@@ -172,7 +206,11 @@ def _prepare_sqlite(engine: Engine) -> None:
     def _begin(connection: Connection) -> None:
         writes = connection.get_execution_options().get("discreet_write")
         connection.exec_driver_sql(f"PRAGMA query_only={'OFF' if writes else 'ON'}")
+        connection.exec_driver_sql(f"PRAGMA busy_timeout={round(1000 * min(_TRY_S, BUSY_S))}")
         connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+        if not writes:
+            connection.exec_driver_sql("SELECT 1 FROM sqlite_master LIMIT 1")  # locks, which BEGIN alone does not
+        connection.exec_driver_sql(f"PRAGMA busy_timeout={round(1000 * BUSY_S)}")
 
 
 def _reason(error: SQLAlchemyError) -> str:

@@ -10,6 +10,7 @@ from sqlalchemy import Connection
 from discreet.accounting.events import Event
 from discreet.accounting.guarantee import Guarantee, Number
 from discreet.accounting.neighbors import NeighboringRelation
+from discreet.database import waiting
 from discreet.errors import InvalidParameterError
 from discreet.ledger import ceilings, chain, costs, postings, queries, refusals, sums, terms
 from discreet.ledger.charges import charge_of, charges_of
@@ -381,7 +382,8 @@ class Ledger(Reader):
         self._witnesses.check_writable()
         with self._store.write() as connection:
             # The chain's end is locked first by every writer, so that no two wait for each other.
-            last, digest = chain.lock(connection)
+            with waiting(self._store.awaited):
+                last, digest = chain.lock(connection)
             if spends:
                 sums.check_end(connection, last, digest)
                 self._witnesses.check_newest(connection, last)

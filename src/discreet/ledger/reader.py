@@ -1,6 +1,7 @@
 """The side of a ledger that reads alone."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import contextmanager
 from copy import copy
 from pathlib import Path
 from types import TracebackType
@@ -9,6 +10,7 @@ from typing import Self
 from sqlalchemy import Connection
 
 from discreet.accounting.guarantee import Guarantee
+from discreet.database import say_awaited
 from discreet.ledger import audit, ceilings, chain, queries, refusals, terms
 from discreet.ledger.records import Account, Allotment, Entry, Verification
 from discreet.ledger.store import Store
@@ -84,6 +86,16 @@ class Reader:
         """Return the stored text of a request's newest release, or None; repeating a request is free."""
         with self._store.read() as connection:
             return queries.newest_release(connection, terms.check_request(request))
+
+    @contextmanager
+    def turn(self, request: str) -> Iterator[None]:
+        """Let one process or thread at a time answer a request; whoever comes meanwhile waits, and is told so.
+
+        The system holds the turn for the process, not an entry of the ledger: a process that dies makes nobody wait.
+        """
+        running = "The same request is running, and its release will be given again for free: waiting for it."
+        with self._store.turn(terms.check_request(request), lambda: say_awaited(running)):
+            yield
 
     def answered(self, request: str) -> int | None:
         """Return the reserve entry under which a request's newest release is recorded, or None."""

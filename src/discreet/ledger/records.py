@@ -146,6 +146,28 @@ class Allotment(Sums):
     failure_spent: Fraction
 
 
+MEANINGS = {
+    "grant": "cap set",
+    "allot": "project's cap set",
+    "reserve": "budget reserved",
+    "touch": "rows opened",
+    "release": "released",
+    "lost": "ended without a release",
+    "cancel": "given back",
+    "reconcile": "charged again",
+}
+"""What a kind of entry tells, in plain English."""
+
+OUTCOMES = {
+    "reserved": "no row opened yet",
+    "touched": "rows opened, no release yet",
+    "released": "released",
+    "lost": "rows opened, no release",
+    "cancelled": "given back",
+}
+"""What became of a reservation, in plain English."""
+
+
 @dataclass(frozen=True)
 class Entry:
     """One line of the ledger.
@@ -200,6 +222,16 @@ class Entry:
     facts: dict[str, Any]
     hash: str
     state: str | None
+
+    @property
+    def meaning(self) -> str:
+        """What happened, in plain English."""
+        return MEANINGS[self.kind]
+
+    @property
+    def outcome(self) -> str:
+        """What became of a reservation, in plain English; empty for an entry of any other kind."""
+        return "" if self.state is None else OUTCOMES[self.state]
 
 
 @dataclass(frozen=True)

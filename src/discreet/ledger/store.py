@@ -38,6 +38,8 @@ class Store(Database):
         When no ledger can be opened or created there.
     """
 
+    called = "ledger"
+
     def __init__(self, location: str | Path | None, *, pooled: bool = False) -> None:
         self.is_default = location is None
         if location is None:

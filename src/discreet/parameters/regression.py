@@ -92,9 +92,9 @@ class GeneralizedParameters(Parameters):
     confidence: Confidence = 0.95
     coef_bound: CoefBound = GENERALIZED_COEF_BOUND
     robust: Robust = True
-    fit_intercept: Annotated[
-        bool, Field(description="Whether models have an intercept. Here they always have one.")
-    ] = True
+    fit_intercept: Annotated[bool, Field(description="Give each model an intercept. These models always have one.")] = (
+        True
+    )
     n0: NumberOfRows = None
     offset: Offset = None
     weights: Weights = None
@@ -104,7 +104,7 @@ PrivateCountBound = Annotated[
     bool,
     Field(
         title="private_count_bound",
-        description="Whether a small part of epsilon is spent to find where to clip counts. Noise grows with the "
+        description="Spend a small part of epsilon to find where to clip counts. Noise grows with the "
         "largest count. The fitted mean is that of clipped Poisson counts, and the release holds the bound.",
     ),
 ]

@@ -28,13 +28,13 @@ MAX_BLOCKS = 10**6
 
 TopKNoise = Literal["exponential", "gumbel"]
 Level = Annotated[
-    str | None, Field(description="Level of the target that is told from all others. Of a target that is a category.")
+    str | None, Field(description="Level of a categorical target that is compared with all its other levels.")
 ]
 Codes = Annotated[
     Mapping[str, PublicCenter] | None,
     Field(
-        description="Number that each level of the target stands for. Of a target that is a category; public. Default "
-        "-1 and 1 where there are two."
+        description="Number that each level of a categorical target stands for. The numbers are public. The default is "
+        "-1 and 1 where there are two levels."
     ),
 ]
 
@@ -51,10 +51,10 @@ MostChosen = Annotated[
 NoiseTest = Annotated[
     bool | None,
     Field(
-        description="Whether the selected columns are tested against chance. It takes a tenth to three tenths of "
-        "epsilon and tells how often a table without any effect gives columns that stand out as far. For a fixed "
-        "number of columns, alone and not a step of a plan; not where columns are split, nor for tables of a value a "
-        "row. Default yes where that holds and by public facts a column could stand out.",
+        description="Test the selected columns against chance. It takes a tenth to three tenths of "
+        "epsilon and tells how often a table without any effect gives columns that stand out as far. It needs a fixed "
+        "number of columns. It is not available in a step of a plan, with split columns, or for tables with one value "
+        "in each row. The default is to test where a column could stand out by the public facts.",
     ),
 ]
 ScoreFunction = Callable[[Any, Any], Any]
@@ -132,9 +132,9 @@ class IndependenceParameters(ScreeningParameters):
     median_split: Annotated[
         bool,
         Field(
-            description="Whether each column is split at its own median. It then needs no bounds: rows of its upper "
+            description="Split each column at its own median. It then needs no bounds: rows of its upper "
             "half count against those of its lower half, and one row changes a score by twice as much. Skewed columns "
-            "and wide bounds cost nothing. It cannot be used with tables of a value a row."
+            "and wide bounds cost nothing. It cannot be used with tables with one value in each row."
         ),
     ] = False
     y_center: Annotated[

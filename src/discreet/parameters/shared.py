@@ -76,7 +76,7 @@ GaussianDelta = Annotated[
 
 Mechanism = Annotated[
     Literal["permute_and_flip", "exponential", "laplace"],
-    Field(description="How the noisy choice is made. The first is never worse than the second."),
+    Field(description="How the noisy choice is made. permute_and_flip is never worse than exponential."),
 ]
 Forced = Annotated[Several[str], Field(description="Columns put into every model.")]
 Groups = Annotated[Several[Several[str]], Field(description="Columns that enter and leave together.")]
@@ -85,7 +85,7 @@ MaxSize = Annotated[
     Field(ge=0, description="Most columns that may be selected, besides the forced ones."),
 ]
 Intercept = Annotated[
-    bool, Field(description="Whether models have an intercept. It shares the bound on the coefficients, if any.")
+    bool, Field(description="Give each model an intercept. It shares the bound on the coefficients, if any.")
 ]
 PublicBound = Annotated[float, SIZE]
 PublicCenter = Annotated[float, Between(-1e100, 1e100)]
@@ -139,7 +139,7 @@ SelectionBound = Annotated[
 CountClipped = Annotated[
     bool,
     Field(
-        description="Whether rows whose target is clipped are counted, with noise, for a twentieth of epsilon. The "
+        description="Count the rows whose target is clipped, with noise, for a twentieth of epsilon. The "
         "release holds the count, and intervals are wider accordingly."
     ),
 ]
@@ -167,7 +167,8 @@ LINEAR_COEF_BOUND, GENERALIZED_COEF_BOUND = 2.0, 50.0
 Robust = Annotated[
     bool,
     Field(
-        description="Whether intervals hold where errors have unequal variances, and where rows of one unit are alike. "
+        description="Give intervals that hold where errors have unequal variances, and where rows of one "
+        "unit are alike. "
         "It takes a small share of epsilon."
     ),
 ]
@@ -190,7 +191,7 @@ DIVIDED = "How the budget is divided among the steps."
 AsPublished = Annotated[
     bool,
     Field(
-        description="Whether the paper's algorithm runs to the letter, errors included. It is for study: it is not "
+        description="Run the paper's algorithm to the letter, errors included. It is for study: it is not "
         "private, and no ledger accepts it."
     ),
 ]

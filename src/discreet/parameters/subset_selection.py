@@ -65,7 +65,7 @@ Models = Annotated[
         "all subsets.",
     ),
 ]
-Uncorrelated = Annotated[bool, Field(description="Whether the columns declared public are uncorrelated by design.")]
+Uncorrelated = Annotated[bool, Field(description="State that the columns declared public are uncorrelated by design.")]
 _SHARES = "The choice has what these private estimates leave:"
 _LIKELIHOOD_SHARES = ("bounds", "y_center", "y_bound", "l1_radius", SQUARES)
 _PENALTY = "Penalty of each further column in a model, in the unit of the scores. A category counts as one column."
@@ -190,8 +190,9 @@ class MomentsParameters(SumsParameters):
     selective_inference: Annotated[
         Literal["fission", "none"] | None,
         Field(
-            description="Whether one part of the moments selects, so that intervals from the other hold. With "
-            "`fission` it does; with `none` all moments select. The default is `none`, but coefficients asked later "
+            description="How intervals after a selection hold. With `fission` one part of the moments selects "
+            "and the other gives the intervals; with `none` all moments select. The default is "
+            "`none`, but coefficients asked later "
             "of what the release selected use `fission`: their columns are selected anew."
         ),
     ] = None

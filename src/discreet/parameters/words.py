@@ -91,7 +91,10 @@ def _type_name(kind: Any, several: str = "") -> str:
 def help_of(fields: Mapping[str, FieldInfo], methods: Iterable[str], has_default: bool = True) -> str:
     """Return the help of a parameter: what is true of all these methods, then what is of some, by name."""
     common, others = _by_methods(fields, has_default)
-    parts = [*common, *(f"{_either(names, ' and ')}: {' '.join(sentences)}" for names, sentences in others)]
+    last = [sentence for sentence in common if sentence.startswith(("Allowed: ", "Default: "))]
+    first = [sentence for sentence in common if sentence not in last]
+    of_some = (f"{_either(names, ' and ')}: {' '.join(sentences)}" for names, sentences in others)
+    parts = [*first, *of_some, *last] if not first else [*first, *last, *of_some]
     only = [] if len(fields) == len(tuple(methods)) else [f"For {_either(list(fields), ' and ')}."]
     return " ".join([*parts, *only]).replace("`", "")
 
@@ -135,14 +138,14 @@ def _limits(field: FieldInfo) -> list[str]:
             numbers.append(f"{zero}{_short(low)} to {_short(high)}" if high is not None else f"{_short(low)} or more")
         elif get_origin(each.kind) is Literal:
             words += map(str, get_args(each.kind))
-    stated = f"{numbers[0]}{f'; or {_either(words)}' if words else ''}." if numbers else f"One of {_either(words)}."
-    return [stated] if numbers or words else []
+    stated = f"{numbers[0]}{f'; or {_either(words)}' if words else ''}" if numbers else _either(words)
+    return [f"Allowed: {stated}."] if stated else []
 
 
 def _default(field: FieldInfo) -> list[str]:
     """The default, where the description does not tell it."""
     return (
-        [f"Default {_plain(field.default)}."] if isinstance(field.default, int | float | str) and field.default else []
+        [f"Default: {_plain(field.default)}."] if isinstance(field.default, int | float | str) and field.default else []
     )
 
 

@@ -7,6 +7,7 @@ from discreet.release.chances import (
     ModelChance,
     PosteriorRecord,
     PriorPosterior,
+    Supposition,
 )
 from discreet.release.fits import ClippedRecord, CoefficientRecord, Family, FitRecord, JointRecord
 from discreet.release.guarantee import ClaimRecord, GuaranteeRecord, NoiseRecord, PublicColumn, StepRecord
@@ -57,6 +58,7 @@ __all__ = [
     "SeparationRecord",
     "SizeRecord",
     "StepRecord",
+    "Supposition",
     "Symmetric",
     "TwinRecord",
     "WhitenedRecord",

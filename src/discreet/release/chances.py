@@ -5,7 +5,9 @@ from typing import Literal
 from pydantic import Field
 
 from discreet.release.fits import Family
-from discreet.release.record import Chance, Finite, Positive, Record, Variance
+from discreet.release.record import Chance, Finite, Positive, Record, Variance, is_absent
+
+Supposition = Literal["clip", "even", "range", "normal", "values"]
 
 
 class ChanceRecord(Record):
@@ -19,6 +21,13 @@ class ChanceRecord(Record):
     )
     correlation_needed: float | None = Field(
         default=None, ge=0, description="with the target, of a column that is chosen in 9 of 10 draws; may be above 1"
+    )
+    supposes: Supposition | None = Field(
+        default=None,
+        exclude_if=is_absent,
+        description="of the target, for the correlation: standard deviation of a third of its clipping bound "
+        "(clip; even: columns evenly within their bounds, too) or "
+        "of half its declared range (range); a normal law (normal); two equally frequent values (values)",
     )
     votes_needed: float | None = Field(
         default=None, ge=0, description="two-stage, in its place: share of the blocks that must name the column"

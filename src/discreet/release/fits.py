@@ -51,7 +51,12 @@ class ClippedRecord(Record):
     low: float = Field(ge=0, description="rows, with a chance of 95 per cent for both ends together")
     high: float = Field(ge=0, allow_inf_nan=False)
     counted: bool = Field(description="whether rows were counted, with noise; else what a private bound makes sure of")
-    stretch: float = Field(ge=0, le=1, description="share of rows by which the far ends of intervals are moved out")
+    stretch: float = Field(
+        ge=0,
+        le=1,
+        description="share of rows by which the far ends of intervals are moved out: enough where errors do "
+        "not depend on the columns; of counts, intervals may still miss slopes of the unclipped target",
+    )
 
 
 class JointRecord(Record):

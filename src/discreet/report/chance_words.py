@@ -5,11 +5,6 @@ from collections.abc import Mapping, Sequence
 from discreet.release import ChanceRecord, Release
 from discreet.report.words import count, listed, number
 
-SUPPOSED = (
-    "This assumes columns spread evenly over their bounds, and a target within three standard deviations or with two "
-    "equally frequent values."
-)
-
 TELLS_NOTHING = (
     "The intervals are uninformative at this epsilon: each includes zero, and all values that the bounds allow."
 )
@@ -83,6 +78,20 @@ def _by_noise(chance: float, what: str) -> str:
     return f"if no column had an effect, {frequency(chance)} tables would still give {what}"
 
 
+_SMALLER = "if it is smaller, a larger correlation is needed."
+_LESS = "if they vary less, a larger correlation is needed."
+_THIRD, _SIXTH = (f"a target whose standard deviation is a {part} of its" for part in ("third", "sixth"))
+
+SUPPOSED = {
+    "clip": f"This supposes that the target's standard deviation is a third of its clipping bound; {_SMALLER}",
+    "even": f"This supposes columns that spread evenly over their bounds, and {_THIRD} clipping bound; {_LESS}",
+    "range": f"This supposes columns that spread evenly over their bounds, and {_SIXTH} declared range; {_LESS}",
+    "normal": "This supposes that the target and the columns are normally distributed.",
+    "values": "This supposes that the target has two values, each in half of the rows.",
+}
+"""What the correlation that is needed supposes of the target."""
+
+
 def needed(chance: ChanceRecord | None) -> str | None:
     """Return what a column needs to be chosen, in one sentence; None where it is not known."""
     rule = None if chance is None else _rule(chance)
@@ -92,6 +101,11 @@ def needed(chance: ChanceRecord | None) -> str | None:
     rows = "" if n_rows is None else f"With {count(n_rows)} row{'' if n_rows == 1 else 's'}, "
     text = f"{rows}{rule}."
     return f"{text[0].upper()}{text[1:]}"
+
+
+def supposed(chance: ChanceRecord | None) -> str | None:
+    """Return what the correlation that a column needs supposes of the target, in one sentence; None where nothing."""
+    return None if chance is None or chance.supposes is None else SUPPOSED[chance.supposes]
 
 
 def _rule(chance: ChanceRecord) -> str | None:
@@ -115,13 +129,13 @@ def _rule(chance: ChanceRecord) -> str | None:
 
 
 def sentences(release: Release) -> Sequence[str]:
-    """Return what a release says of chance: the verdict first, then what a column needed."""
-    return [text for text in (verdict(release), needed(release.chance)) if text]
+    """Return what a release says of chance: the verdict first, then what a column needed, and what that supposes."""
+    return [text for text in (verdict(release), needed(release.chance), supposed(release.chance)) if text]
 
 
 def before(chance: ChanceRecord) -> Sequence[str]:
     """Return what a dry run says of chance, before anything is charged."""
-    texts = [needed(chance)]
+    texts = [needed(chance), supposed(chance)]
     if chance.could_stand_out is False:
         texts.insert(0, "Nothing can stand out here: whatever is selected may be due to chance.")
     if chance.chance_by_noise is not None:

@@ -48,6 +48,7 @@ def _fit(fit: Fit, tell: Sentences, full: bool, meanings: Mapping[str, str]) -> 
     yield Paragraph(tell.fit())
     yield from paragraphs(tell.after_selection(), style="minded")
     yield _coefficients(fit, tell, full, meanings)
+    yield from paragraphs(fit.clipped or "", style="minded")
     yield Paragraph(tell.fit_reading())
     if fit.has_intervals:
         halves = "The columns with ± are half the interval's width with one kind of chance alone; their squares add up."

@@ -188,24 +188,38 @@ def clipped(record: ClippedRecord, count_bound: int | None = None) -> str:
         return (
             f"Counts above {count_bound:,} were clipped to {count_bound:,}, which keeps the noise small: between {low} "
             f"and {high} rows (with a chance of 95%) have such a count. The coefficients allow for this if counts "
-            "follow Poisson distributions; if they vary more, slopes are smaller by about the clipped share."
+            "follow Poisson distributions. If they vary more, slopes are smaller by about the clipped share, and the "
+            "intervals may miss those of the unclipped counts."
         )
     rows = f"Between {low} and {high}" if record.counted else f"At most {high}"
-    sentence = (
-        f"{rows} rows (with a chance of 95%) have a target beyond the bounds, which was clipped. If errors do "
-        "not depend on the columns, slopes are smaller by about the share of clipped rows."
-    )
-    more = f" To allow for this, the far ends of the intervals were divided by {number(1.0 - record.stretch, 3)}."
-    return sentence + (more if record.stretch > 0 else "")
+    sentences = [
+        f"{rows} rows (with a chance of 95%) have a target beyond the bounds, which was clipped.",
+        "If errors do not depend on the columns, slopes are smaller by about the share of clipped rows.",
+    ]
+    if record.stretch > 0:
+        sentences.append(
+            f"To allow for this, the far ends of the intervals were divided by {number(1.0 - record.stretch, 3)}."
+        )
+    sentences.append("The errors of counts do depend on them: there the intervals may miss slopes of unclipped counts.")
+    return " ".join(sentences)
 
 
 def clipped_in_brief(record: FitRecord) -> str | None:
-    """Return that slopes of a clipped target are smaller, in one sentence; None where nothing says how many rows."""
+    """Return what a clip does to slopes and their intervals, in a sentence or two; None where nothing was clipped."""
     clipped = record.clipped
-    if clipped is None or clipped.high < 1.0 or record.count_bound is not None:
+    if clipped is None or clipped.high < 1.0:
         return None
     rows = f"{math.ceil(clipped.high):,} row{'' if clipped.high <= 1.0 else 's'}"
-    return f"The target was clipped in at most {rows}: slopes may be smaller than those of the target as it is."
+    if record.count_bound is not None:
+        return (
+            f"Counts above {record.count_bound:,} were clipped in at most {rows}: if counts vary more than Poisson "
+            "ones, the intervals may miss the slopes of the unclipped counts."
+        )
+    return (
+        f"The target was clipped in at most {rows}: slopes may be smaller than those of the "
+        f"unclipped target. If it is a "
+        "count, the intervals may miss those."
+    )
 
 
 def words(release: Release, record: FitRecord) -> str:

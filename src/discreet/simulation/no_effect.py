@@ -24,7 +24,7 @@ from discreet.methods.screening.standing_out import (
     quantile,
     votes_of_screening,
 )
-from discreet.release import ChanceRecord, NoiseRecord
+from discreet.release import ChanceRecord, NoiseRecord, Supposition
 from discreet.simulation.draws import some_normals, uniforms
 from discreet.typing import Floats
 
@@ -183,6 +183,16 @@ def correlation_needed(choice: Selection) -> float | None:
     return _of_screening(choice) if choice.is_screening else _of_models(choice)
 
 
+def _supposes(choice: Selection) -> Supposition | None:
+    """What the correlation that a column needs supposes of the target."""
+    parameters = choice.parameters
+    if not choice.is_screening:
+        return None if choice.is_of_likelihood else "clip"
+    if choice.noise.threshold is not None or "y_saturation" in parameters or parameters.get("median_split"):
+        return "normal"
+    return "values" if parameters.get("codes") or parameters.get("level") or "y_bound" not in parameters else "even"
+
+
 def _of_screening(choice: Selection) -> float | None:
     n_rows = float(choice.n_rows or 1)
     if choice.noise.threshold is not None:
@@ -253,6 +263,7 @@ def of_selection(choice: Selection, selected: Sequence[str] | None) -> ChanceRec
     return ChanceRecord(
         chance_by_noise=chance,
         correlation_needed=needed,
+        supposes=None if needed is None else _supposes(choice),
         votes_needed=votes,
         test_correlation=choice.test_correlation,
         could_stand_out=could,

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from discreet.data.skeleton import kind_of as kind_of
     from discreet.data.sources import DATABASE_SUFFIXES as DATABASE_SUFFIXES
     from discreet.data.sources import open_table as open_table
+    from discreet.ledger import MEANINGS as MEANINGS
+    from discreet.ledger import OUTCOMES as OUTCOMES
     from discreet.ledger import Account as Account
     from discreet.ledger import Allotment as Allotment
     from discreet.ledger import Entry as Entry
@@ -96,6 +98,8 @@ _HOMES = {
     "DryRun": "discreet.workflow.dry_runs",
     "EPSILONS": "discreet.workflow.expectation",
     "Entry": "discreet.ledger",
+    "MEANINGS": "discreet.ledger",
+    "OUTCOMES": "discreet.ledger",
     "Expectation": "discreet.workflow.expectation",
     "FitAnswers": "discreet.methods.answers.fit_answers",
     "Interval": "discreet.methods.answers.fit_answers",
@@ -172,6 +176,8 @@ __all__ = [
     "DATABASE_SUFFIXES",
     "EPSILONS",
     "FAMILIES",
+    "MEANINGS",
+    "OUTCOMES",
     "Account",
     "Allotment",
     "Answer",

@@ -153,6 +153,7 @@ def _before_moments(dry_run: DryRun) -> ChanceRecord | None:
         )
     return ChanceRecord(
         correlation_needed=needed,
+        supposes=None if needed is None else "range",
         could_stand_out=None if needed is None else needed <= MOST_CORRELATION,
         n_rows=_n_rows(dry_run.metadata.n_rows, (), dry_run),
     )

@@ -9,6 +9,7 @@ from importlib.metadata import version
 from typing import Any
 
 from discreet.data.engine import Table
+from discreet.database import is_waiting
 from discreet.errors import BudgetError, ComputationFailedError, ConflictError, PolicyError
 from discreet.ledger import Account, Ledger, Reservation
 from discreet.mechanisms.rng import Source
@@ -94,7 +95,8 @@ def answer(
 
     Notes
     -----
-    What is reserved is spent: a crash may cost budget, never grant it.
+    What is reserved is spent: a crash may cost budget, never grant it. Where the same request is running in another
+    process or thread, this one waits for its release, and is charged only where there is none.
 
     References
     ----------
@@ -155,12 +157,22 @@ def _charged(
     ceiling: Callable[[], str] | None,
 ) -> Answer:
     priced.check_charge()
-    stored = None if fresh or priced.locator is None else ledger.stored(priced.digest)
+    asks_anew = fresh or priced.locator is None
+    stored = None if asks_anew else _stored(priced, ledger)
     if stored is not None:
-        return Answer(Release.from_json(stored), stored=True)
+        return stored
     if confirm is not None:
         confirm(priced, ledger.account(priced.metadata.dataset))
-    return Answer(_spend(priced, table, ledger, source, progress, ceiling), stored=False)
+    if asks_anew:
+        return Answer(_spend(priced, table, ledger, source, progress, ceiling), stored=False)
+    with ledger.turn(priced.digest):
+        # An equal request may have been answered since the first look.
+        return _stored(priced, ledger) or Answer(_spend(priced, table, ledger, source, progress, ceiling), stored=False)
+
+
+def _stored(priced: PricedRequest, ledger: Ledger) -> Answer | None:
+    text = ledger.stored(priced.digest)
+    return None if text is None else Answer(Release.from_json(text), stored=True)
 
 
 def _spend(
@@ -173,7 +185,7 @@ def _spend(
 ) -> Release:
     reservation = None
     try:
-        with _uninterrupted():
+        with _uninterrupted(waits=True):
             reservation = reserve(priced, ledger, ceiling=None if ceiling is None else ceiling())
         return fulfil(priced, table, reservation, source=source, progress=progress)
     except BaseException:
@@ -285,7 +297,7 @@ def fulfil(
             "version of Discreet changed after the charge. Make the request again."
         )
     try:
-        with _uninterrupted():
+        with _uninterrupted(waits=True):
             reservation.touch(within=delivery.touched)
         try:
             outcome = _computed(priced.prepared, table, source or Source(), progress, delivery)
@@ -333,13 +345,22 @@ def _computed(
 
 
 @contextmanager
-def _uninterrupted() -> Iterator[None]:
-    """Hold ctrl-C back until a short step is whole: a charge without its handle could not be given back."""
+def _uninterrupted(*, waits: bool = False) -> Iterator[None]:
+    """Hold ctrl-C back until a short step is whole: a charge without its handle could not be given back.
+
+    While such a step waits for a lock nothing is written yet: `waits` lets ctrl-C end it there.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
     seen: list[int] = []
-    before = signal.signal(signal.SIGINT, lambda number, _frame: seen.append(number))
+
+    def hold(number: int, _frame: object) -> None:
+        if waits and is_waiting():
+            raise KeyboardInterrupt
+        seen.append(number)
+
+    before = signal.signal(signal.SIGINT, hold)
     try:
         yield
     finally:

@@ -36,6 +36,16 @@ def test_no_correlation_above_one_is_named(facts, text):
     assert needed(chance(**facts)) == text
 
 
+def test_what_is_supposed_follows():
+    """The correlation holds for a target of some spread, and the next sentence says which."""
+    told = before(chance(n_rows=5000, correlation_needed=0.38, supposes="clip", could_stand_out=True))
+    assert told[1] == (
+        "This supposes that the target's standard deviation is a third of its clipping bound; if it is smaller, a "
+        "larger correlation is needed."
+    )
+    assert len(before(chance(n_rows=5000, correlation_needed=0.38, could_stand_out=True))) == 1
+
+
 def test_a_noise_test_that_tells_nothing_says_so():
     """No correlation above 1 there, either."""
     assert (

@@ -194,11 +194,11 @@ def test_counts_beyond_their_bound_are_told(low, high, told):
     [
         (980.3, None, "The target was clipped in at most 981 rows: slopes may be smaller"),
         (0.0, None, None),
-        (980.3, 20, None),
+        (980.3, 20, "Counts above 20 were clipped in at most 981 rows: if counts vary more than Poisson ones"),
     ],
 )
 def test_a_clipped_target_is_told_beside_the_numbers(high, count_bound, told):
-    """Wherever slopes suffer; a count model allows for its bound."""
+    """Wherever slopes suffer, and what becomes of the intervals."""
     clip = ClippedRecord(low=0.0, high=high, counted=False, stretch=0.05)
     record = make_fit().fit.model_copy(update={"clipped": clip, "count_bound": count_bound})
     sentence = estimates.clipped_in_brief(record)

@@ -34,7 +34,7 @@ def texts_in(value):
     if isinstance(value, dict) and "cells" in value:
         yield from (value["cells"][0], value["tag"], *value["cells"][1:])
     elif isinstance(value, dict):
-        silent = {"kind", "style", "name", "instead"} | ({"label"} if value.get("kind") == "names" else set())
+        silent = {"kind", "style", "name", "instead"}
         yield from (text for name, item in value.items() if name not in silent for text in texts_in(item))
     elif isinstance(value, list | tuple):
         yield from (text for item in value for text in texts_in(item))

@@ -27,16 +27,24 @@ def reproduce(
     names: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[NAME]...", help="A table or figure, a paper (lei, swope, wang), or all. Default: list."
+            metavar="[NAME]...",
+            help="Table or figure, paper (lei, swope or wang), or all. Default: list what there is.",
         ),
     ] = None,
     data: Annotated[Path | None, typer.Option(help="Folder with the public tables (Parquet).")] = None,
     out: Annotated[
-        Path, typer.Option(help="Folder for tables, pictures and the page; parts that are in it are not done again.")
+        Path,
+        typer.Option(
+            help="Folder for tables, pictures and the page. Parts that it already holds are not computed again."
+        ),
     ] = Path("reproduced"),
-    repeats: Annotated[int | None, typer.Option(min=1, help="Draws or tables. Default: each study's own.")] = None,
-    processes: Annotated[int, typer.Option(min=1, max=64, help="At most; the figures are the same.")] = 2,
-    json_: Annotated[bool, typer.Option("--json", help="The figures as JSON.")] = False,
+    repeats: Annotated[
+        int | None, typer.Option(min=1, help="Number of draws or tables. Default: that of each study.")
+    ] = None,
+    processes: Annotated[
+        int, typer.Option(min=1, max=64, help="Most processes at once. The figures do not depend on it.")
+    ] = 2,
+    json_: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
     quiet: Quiet = False,
 ) -> None:
     """Show published tables and figures beside what can honestly be had at the same epsilon. No ledger is charged."""

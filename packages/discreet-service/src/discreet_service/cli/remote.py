@@ -24,10 +24,16 @@ app = typer.Typer(
 
 @app.command()
 def login(
-    url: Annotated[str, typer.Argument(help="Of the service: https://...")],
-    key_file: Annotated[Path | None, typer.Option(help="File that holds the key, instead of typing it.")] = None,
+    url: Annotated[str, typer.Argument(help="Address of the service: https://...")],
+    key_file: Annotated[
+        Path | None, typer.Option(help="File that holds the key, so that it need not be typed.")
+    ] = None,
     insecure: Annotated[
-        bool, typer.Option("--insecure", help="Accept HTTP to another machine: key and releases are then open.")
+        bool,
+        typer.Option(
+            "--insecure",
+            help="Accept HTTP to another machine. Others on the network can then read the key and the releases.",
+        ),
     ] = False,
 ) -> None:
     """Keep a service's address and your key, for the other commands.

@@ -60,7 +60,7 @@ def plan(
     stop: dict[str, Any],
     dataset: DatasetName,
     out: Annotated[
-        Path | None, typer.Option(help="Write the figures here: .csv, or .html for a page with pictures.")
+        Path | None, typer.Option(help="File for the figures: .csv, or .html for a page with pictures.")
     ] = None,
     json_: Json = False,
     quiet: Quiet = False,
@@ -105,7 +105,7 @@ def fit(
     sent: Sending,
     context: typer.Context,
     dataset: Annotated[
-        str | None, typer.Argument(metavar="DATASET", help="The data set. Default: that of --from.")
+        str | None, typer.Argument(metavar="DATASET", help="Name of the data set. Default: that of --from.")
     ] = None,
 ) -> None:
     """Ask for the coefficients of a regression of TARGET. From noisy moments they are free, and computed here."""
@@ -135,7 +135,7 @@ def run(
     dataset: DatasetName,
     plan: Annotated[
         Path,
-        typer.Argument(help="The plan (YAML or JSON); of the files that it names, the public table alone is read."),
+        typer.Argument(help="Plan file (YAML or JSON). Of the files that it names, only the public table is read."),
     ],
     public_table: PublicTable = None,
 ) -> None:

@@ -15,8 +15,8 @@ from discreet_service.cli.remote_send import DatasetName, Id, Json, Yes, service
 if TYPE_CHECKING:
     from discreet_service.client import RemoteRequest
 
-Comment = Annotated[str, typer.Option(help="Why, for who asked.")]
-Place = "ROOT/PATH, ROOT being a folder that the service file names."
+Comment = Annotated[str, typer.Option(help="Reason, for the person who asked.")]
+Place = "ROOT/PATH, where ROOT is a folder that the service file names."
 
 
 def approve(id_: Id, comment: Comment = "", yes: Yes = False, json_: Json = False) -> None:
@@ -57,16 +57,24 @@ def withdraw(id_: Id, json_: Json = False) -> None:
 
 
 def register(
-    metadata: Annotated[Path, typer.Option(help="What is public about the table (YAML or JSON).")],
-    data: Annotated[str, typer.Option(help=f"Where the table lies at the service: {Place}")],
-    table: Annotated[str | None, typer.Option(help="Which table of a database file.")] = None,
+    metadata: Annotated[
+        Path, typer.Option(help="Metadata file, which states what is public about the table (YAML or JSON).")
+    ],
+    data: Annotated[str, typer.Option(help=f"Place of the table at the service: {Place}")],
+    table: Annotated[str | None, typer.Option(help="Name of the table in a database file.")] = None,
     targets: Annotated[
-        str | None, typer.Option(help="Of a table with a value a row: the file with a row for each person.")
+        str | None,
+        typer.Option(
+            help="For a table with one value in each row: the file with one row for each person, which "
+            "holds the target."
+        ),
     ] = None,
-    public: Annotated[str | None, typer.Option(help="The public table that the metadata declare.")] = None,
-    slot: Annotated[int | None, typer.Option(help="Seconds of a request's slot. Default: the service's.")] = None,
+    public: Annotated[str | None, typer.Option(help="Place of the public table that the metadata declare.")] = None,
+    slot: Annotated[
+        int | None, typer.Option(help="Length of a request's slot, in seconds. Default: that of the service.")
+    ] = None,
     version_of: Annotated[
-        str | None, typer.Option(help="The data set that this is a further version of; it keeps its budget.")
+        str | None, typer.Option(help="Data set of which this is a further version. Both share its budget.")
     ] = None,
     json_: Json = False,
 ) -> None:
@@ -91,14 +99,14 @@ def register(
 
 def grant(
     dataset: DatasetName,
-    epsilon: Annotated[float, typer.Option(help="Lifetime cap on epsilon, in nats.")],
-    delta: Annotated[float, typer.Option(help="Lifetime cap on delta.")] = 0.0,
+    epsilon: Annotated[float, typer.Option(help="Most epsilon that may be spent in the data set's lifetime.")],
+    delta: Annotated[float, typer.Option(help="Most delta that may be spent in the data set's lifetime.")] = 0.0,
     accounting: Annotated[
-        str | None, typer.Option(help="What adds up: basic (epsilon and delta) or zcdp (rho). Default: as it is.")
+        str | None, typer.Option(help="How costs add up: basic (epsilon and delta) or zcdp (rho). Default: unchanged.")
     ] = None,
     json_: Json = False,
 ) -> None:
-    """Set a data set's cap, for its lifetime.
+    """Set what a data set may spend in its lifetime.
 
     \b
     Example:
@@ -110,9 +118,9 @@ def grant(
 
 def allot(
     dataset: DatasetName,
-    project: Annotated[str, typer.Argument(help="Who may spend it.")],
-    epsilon: Annotated[float, typer.Option(help="The most that the project may spend, in nats.")],
-    delta: Annotated[float, typer.Option(help="Likewise of delta.")] = 0.0,
+    project: Annotated[str, typer.Argument(help="Name of the project.")],
+    epsilon: Annotated[float, typer.Option(help="Most epsilon that the project may spend.")],
+    delta: Annotated[float, typer.Option(help="Most delta that the project may spend.")] = 0.0,
     json_: Json = False,
 ) -> None:
     """Give a project a part of a data set's cap, and with it the right to ask.
@@ -126,9 +134,10 @@ def allot(
 
 
 def members(
-    project: Annotated[str | None, typer.Argument(help="Its name. Default: list all projects.")] = None,
+    project: Annotated[str | None, typer.Argument(help="Name of the project. Default: list all projects.")] = None,
     set_: Annotated[
-        list[str] | None, typer.Option("--set", help="NAME,NAME: all members from now on; makes a new project.")
+        list[str] | None,
+        typer.Option("--set", help="All members from now on: NAME,NAME. A project that does not exist is made."),
     ] = None,
     json_: Json = False,
     format_: Format = None,

@@ -11,7 +11,7 @@ from discreet_service.cli.remote_send import Json, service
 users = typer.Typer(no_args_is_help=True, help="Accounts, for admins.")
 keys = typer.Typer(no_args_is_help=True, help="Your keys; an admin's are everybody's.")
 
-Name = Annotated[str, typer.Argument(help="The account.")]
+Name = Annotated[str, typer.Argument(help="Name of the account.")]
 Role = "analyst, curator, auditor or admin."
 
 
@@ -34,10 +34,10 @@ def list_users(json_: Json = False, format_: Format = None) -> None:
 @users.command("add")
 def add_user(
     name: Name,
-    role: Annotated[str, typer.Option(help=f"What it may do: {Role}")],
-    shown: Annotated[str, typer.Option(help="The person's name.")] = "",
+    role: Annotated[str, typer.Option(help=f"Role of the account: {Role}")],
+    shown: Annotated[str, typer.Option(help="Name of the person.")] = "",
     subject: Annotated[
-        str | None, typer.Option(help="What single sign-on calls the person; then there is no password.")
+        str | None, typer.Option(help="Name of the person in single sign-on. The account then has no password.")
     ] = None,
     json_: Json = False,
 ) -> None:
@@ -57,9 +57,9 @@ def add_user(
 @users.command("change")
 def change_user(
     name: Name,
-    role: Annotated[str | None, typer.Option(help=Role)] = None,
+    role: Annotated[str | None, typer.Option(help=f"Role of the account: {Role}")] = None,
     disabled: Annotated[
-        bool | None, typer.Option("--disable/--enable", help="Whether it may no longer sign in.")
+        bool | None, typer.Option("--disable/--enable", help="Forbid the account to sign in, or allow it again.")
     ] = None,
     json_: Json = False,
 ) -> None:
@@ -92,8 +92,8 @@ def list_keys(json_: Json = False, format_: Format = None) -> None:
 
 @keys.command("make")
 def make_key(
-    label: Annotated[str, typer.Argument(help="What it is for.")],
-    days: Annotated[int, typer.Option(help="How long it is valid.", min=1)] = 90,
+    label: Annotated[str, typer.Argument(help="Purpose of the key.")],
+    days: Annotated[int, typer.Option(help="Number of days for which the key is valid.", min=1)] = 90,
     json_: Json = False,
 ) -> None:
     """Make a key of your own; it is shown this once.
@@ -112,7 +112,7 @@ def make_key(
 
 
 @keys.command("revoke")
-def revoke_key(id_: Annotated[str, typer.Argument(metavar="ID", help="The key's public part.")]) -> None:
+def revoke_key(id_: Annotated[str, typer.Argument(metavar="ID", help="Public part of the key.")]) -> None:
     """Revoke a key.
 
     \b
@@ -124,7 +124,7 @@ def revoke_key(id_: Annotated[str, typer.Argument(metavar="ID", help="The key's 
 
 
 def audit(
-    limit: Annotated[int, typer.Option(help="At most so many.", min=1)] = 50,
+    limit: Annotated[int, typer.Option(help="Most entries to list.", min=1)] = 50,
     json_: Json = False,
     format_: Format = None,
 ) -> None:

@@ -42,7 +42,7 @@ def datasets(json_: Json = False, format_: Format = None) -> None:
 
 def metadata(
     dataset: DatasetName,
-    out: Annotated[Path | None, typer.Option(help="Write here instead of to standard output.")] = None,
+    out: Annotated[Path | None, typer.Option(help="File to write. Default: standard output.")] = None,
 ) -> None:
     """Show what is public about a data set, as YAML: enough to plan on this machine.
 
@@ -90,12 +90,15 @@ def show_budget(account: dict[str, Any], json_: bool) -> None:
 
 
 def requests(
-    dataset: Annotated[str | None, typer.Option(help="Only of this data set.")] = None,
+    dataset: Annotated[str | None, typer.Option(help="Name of one data set. Default: all of them.")] = None,
     state: Annotated[
         str | None,
-        typer.Option(help="Only waiting, approved, running, released, failed, rejected or withdrawn ones."),
+        typer.Option(
+            help="State of the requests: waiting, approved, running, released, failed, rejected or "
+            "withdrawn. Default: all of them."
+        ),
     ] = None,
-    limit: Annotated[int, typer.Option(help="At most so many.", min=1)] = 50,
+    limit: Annotated[int, typer.Option(help="Most entries to list.", min=1)] = 50,
     json_: Json = False,
     format_: Format = None,
 ) -> None:
@@ -154,9 +157,11 @@ def in_words(request: "RemoteRequest") -> str:
 
 def release(
     id_: Id,
-    out: Annotated[Path | None, typer.Option(help="Write the release here (JSON).")] = None,
-    no_wait: Annotated[bool, typer.Option("--no-wait", help="Leave with code 7 when there is no outcome yet.")] = False,
-    json_: Annotated[bool, typer.Option("--json", help="The release as JSON.")] = False,
+    out: Annotated[Path | None, typer.Option(help="File for the release (JSON).")] = None,
+    no_wait: Annotated[
+        bool, typer.Option("--no-wait", help="Do not wait: end with code 7 if there is no outcome yet.")
+    ] = False,
+    json_: Annotated[bool, typer.Option("--json", help="Print the release as JSON.")] = False,
     quiet: Quiet = False,
 ) -> None:
     """Wait for the release of a request, and show it.
@@ -174,14 +179,17 @@ def release(
 
 def report(
     id_: Id,
-    format_: Annotated[str | None, typer.Option("--format", help="html, pdf, markdown, text, json or csv.")] = None,
+    format_: Annotated[
+        str | None, typer.Option("--format", help="Format of the report: html, pdf, markdown, text, json or csv.")
+    ] = None,
     audience: Annotated[
         str,
         typer.Option(
-            help="board: for those who decide; analyst: with every detail; participant: one page in plain words."
+            help="Reader of the report: board (those who decide), analyst (every detail) or participant "
+            "(one page in plain words)."
         ),
     ] = "board",
-    out: Annotated[Path | None, typer.Option(help="Write here; the ending tells the format.")] = None,
+    out: Annotated[Path | None, typer.Option(help="File for the report. Its ending tells the format.")] = None,
 ) -> None:
     """Explain the release of a request to an ethics board, an analyst or a participant.
 

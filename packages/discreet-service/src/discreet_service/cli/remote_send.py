@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 WAITING = 7
 """Exit code: there is no outcome yet."""
 
-DatasetName = Annotated[str, typer.Argument(metavar="DATASET", help="The data set, as the service calls it.")]
-Json = Annotated[bool, typer.Option("--json", help="As JSON.")]
-Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask first.")]
-Id = Annotated[str, typer.Argument(metavar="ID", help="The request.")]
+DatasetName = Annotated[str, typer.Argument(metavar="DATASET", help="Name of the data set at the service.")]
+Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]
+Id = Annotated[str, typer.Argument(metavar="ID", help="Identifier of the request.")]
 
 
 @dataclass(frozen=True)
@@ -43,14 +43,26 @@ class Sending:
 
 
 def sending(
-    project: Annotated[str | None, typer.Option(help="Your project that pays. Default: the one you have.")] = None,
-    purpose: Annotated[str, typer.Option(help="Why, in a sentence: the curator reads it. Needed to ask.")] = "",
-    no_wait: Annotated[bool, typer.Option("--no-wait", help="Leave with code 7 when there is no outcome yet.")] = False,
-    out: Annotated[Path | None, typer.Option(help="Write the release here (JSON).")] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show cost and noise; ask nothing.")] = False,
-    json_: Annotated[bool, typer.Option("--json", help="The release, or the plan or request, as JSON.")] = False,
+    project: Annotated[
+        str | None, typer.Option(help="Project that pays. Default: your project, if you have one alone.")
+    ] = None,
+    purpose: Annotated[
+        str, typer.Option(help="Purpose of the request, in a sentence for the curator. It is required to ask.")
+    ] = "",
+    no_wait: Annotated[
+        bool, typer.Option("--no-wait", help="Do not wait: end with code 7 if there is no outcome yet.")
+    ] = False,
+    out: Annotated[Path | None, typer.Option(help="File for the release (JSON).")] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show the cost and the noise alone: nothing is asked.")
+    ] = False,
+    json_: Annotated[
+        bool, typer.Option("--json", help="Print the release, the dry run or the request as JSON.")
+    ] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before sending.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Only the result.")] = False,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="Print the result alone, without words and progress.")
+    ] = False,
 ) -> Sending:
     """How a request is sent."""
     if out is not None:

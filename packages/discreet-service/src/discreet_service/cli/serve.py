@@ -32,22 +32,33 @@ server = typer.Typer(add_completion=False)
 answering = typer.Typer(add_completion=False)
 """The commands `serve` and `worker`."""
 
-Config = Annotated[Path | None, typer.Option("--config", help="The service file, as --init writes it.")]
+Config = Annotated[Path | None, typer.Option("--config", help="Service file, as --init writes it.")]
 DEMO = Path("discreet-service")
 
 
 @server.command(epilog=SERVE_EXAMPLE)
 def serve(
     config: Config = None,
-    init: Annotated[Path | None, typer.Option(help="Set a service up in this folder, and leave.")] = None,
+    init: Annotated[
+        Path | None, typer.Option(help="Folder in which to set up a service. The command ends then.")
+    ] = None,
     database: Annotated[
-        str | None, typer.Option(help="Of --init: postgresql://USER@HOST/NAME. Default: an SQLite file there.")
+        str | None,
+        typer.Option(
+            help="With --init: database of the service, postgresql://USER@HOST/NAME. Default: an SQLite "
+            "file in that folder."
+        ),
     ] = None,
     demo: Annotated[
-        bool, typer.Option("--demo", help="Try it: a table, four accounts, a server and a worker, on this machine.")
+        bool,
+        typer.Option(
+            "--demo", help="Try the service on this machine, with a table, four accounts, a server and a worker."
+        ),
     ] = False,
     dir_: Annotated[Path, typer.Option("--dir", help="Folder of the demonstration.")] = DEMO,
-    host: Annotated[str, typer.Option(help="Address to listen on; HTTPS is a proxy's work.")] = "127.0.0.1",
+    host: Annotated[
+        str, typer.Option(help="Address to listen on. A proxy in front of it provides HTTPS.")
+    ] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="Port to listen on.", min=1, max=65535)] = 8000,
 ) -> None:
     """Serve the page and the API: the trusted third party that holds the data."""
@@ -66,14 +77,15 @@ def serve(
 
 @answering.command(epilog=WORKER_EXAMPLE)
 def worker(
-    config: Annotated[Path, typer.Option("--config", help="The service file, as --init writes it.")],
-    once: Annotated[bool, typer.Option("--once", help="Leave when no request is waiting.")] = False,
+    config: Annotated[Path, typer.Option("--config", help="Service file, as --init writes it.")],
+    once: Annotated[bool, typer.Option("--once", help="End when no request is waiting.")] = False,
     with_parent: Annotated[
         bool, typer.Option("--with-parent", hidden=True, help="Leave when the process that started it is gone.")
     ] = False,
 ) -> None:
     """Answer approved requests: the only process that opens private tables."""
     settings = _service("settings").read_settings(config)
+    _service("logs").take_over()
     parent = os.getppid()
     with _signals() as stopping, _service("context").open_context(settings) as context:
         say(f"Answering requests of {config}. Ctrl-C ends it after the request under way.")
@@ -135,6 +147,7 @@ def _listen(host: str, port: int) -> socket.socket:
 
 def _serve(config: Path, listener: socket.socket, url: str) -> None:
     settings = _service("settings").read_settings(config)
+    _service("logs").take_over()
     with _service("context").open_context(settings):
         pass  # says what is wrong with the database in our words, before uvicorn would in its own
     app = _service("app").create_app(settings, is_warm=True)

@@ -120,6 +120,8 @@ def _facts(visit: Visit, name: str) -> dict[str, Any]:
         "n_unlisted": len(columns[MOST_COLUMNS:]),
         "budget": budget,
         "entries": entries[:ENTRIES],
+        "meanings": workflow.MEANINGS,
+        "outcomes": workflow.OUTCOMES,
         "timeline": None if budget is None else timeline(budget, entries, now()),
         "projects": people.projects(visit.context, visit.who),
         "form": visit.form,
