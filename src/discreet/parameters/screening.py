@@ -174,7 +174,7 @@ DECORRELATION_SHARES = {
     "x_center": 0.05,
     "y_median": 0.05,
     "y_scale": 0.04,
-    "gram": 0.4,
+    "gram": 0.36,
     "pilot": 0.13,
     "y_shift": 0.04,
 }
