@@ -246,7 +246,18 @@ class Design:
         return Design(self.metadata, self.target, self.candidates, self.center, first)
 
     def weighted(self, cells: Cells) -> Cells:
-        """Return what `encode` makes of rows that `unweighted` has encoded: themselves where there is no factor."""
+        """Return what `encode` makes of rows that `unweighted` has encoded: themselves where there is no factor.
+
+        Parameters
+        ----------
+        cells : ndarray of int16, shape (n, n_columns)
+            Of `unweighted`.
+
+        Returns
+        -------
+        ndarray of int16, shape (n, n_columns)
+            Weighted rows.
+        """
         if self.row_norm is not None:
             return np.column_stack([cells[:, :1], shortened_rows(cells, self.row_norm)])
         if self.unit_bound is None:

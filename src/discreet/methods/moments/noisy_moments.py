@@ -120,7 +120,24 @@ class PreparedMoments(Preparation):
             check_scale(self.scales.estimate().scale(self.whole.part(SHARE)))
 
     def noisy_record(self, table: Table, rng: Source, progress: Progress | None = None) -> tuple[Tuned, MomentsRecord]:
-        """Return the private estimates, and the moments with noise that everything is computed from. As `run`."""
+        """Return the private estimates, and the moments with noise that everything is computed from.
+
+        Parameters
+        ----------
+        table : Table
+            As of `run`.
+        rng : Source
+            Where the noise comes from.
+        progress : callable, optional
+            As of `run`.
+
+        Returns
+        -------
+        Tuned
+            The private estimates.
+        MomentsRecord
+            As a release holds it.
+        """
         tuned, sums, record = self._drawn(table, rng, progress)
         record = self._with_later_passes(record, tuned, sums, table, rng)
         return tuned, self.method.divided(record, rng)
