@@ -93,6 +93,19 @@ def test_chances_are_those_of_tables_without_an_effect():
     assert drawing.chances_of_units(np.full(3, 1e9), variances) == pytest.approx(1 / step_down.N_DRAWN)
 
 
+def test_units_of_a_first_screening_are_the_best_of_all():
+    """By fresh draws of 40 scores of which the 5 largest are left, whichever columns these are."""
+    left = StepDown(Units(5, 5), Fraction(1, 10), 2 * STEP, STEP, 0.05, n_screened=40)
+    rng, n = np.random.default_rng(3), 100_000  # noqa: TID251 - simulated data, not noise
+    sizes = np.sort(np.abs(rng.normal(size=(n, 40))), axis=1)[:, -5:] * 30.0
+    largest = (sizes + rng.uniform(-1, 1, (n, 5)) * rng.gamma(6.0, 20.0, (n, 1))).max(axis=1)
+    threshold = left.thresholds(900.0)[0] / STEP
+    assert (largest > threshold).mean() == pytest.approx(0.05, abs=0.005)
+    assert left.thresholds(900.0)[0] > choice(5).thresholds(900.0)[0]
+    chance = left.chances_of_units(np.array([threshold, 0.0, 0.0, 0.0, 0.0]), np.full(5, 900.0))[0]
+    assert chance == pytest.approx(0.05, abs=0.005)
+
+
 def test_few_units_get_noisy_scores_and_many_one_draw():
     """Who states the law of a draw gets the draw."""
     facts = (Fraction(1), 2 * STEP, STEP, 0.05)
