@@ -41,7 +41,7 @@ from discreet.methods.screening.decorrelated_plan import CLAIM, ScorePlan, check
 from discreet.methods.screening.first_screening import NAME as FIRST
 from discreet.methods.screening.first_screening import SHARE as FIRST_SHARE
 from discreet.methods.screening.first_screening import FirstScreening, ScreenedScores, most_beside
-from discreet.methods.screening.step_down import StepDown, thresholds_for
+from discreet.methods.screening.step_down import N_DRAWN, StepDown, thresholds_for
 from discreet.methods.screening.threshold_choice import Chosen
 from discreet.methods.screening.units import FORCED, Units
 from discreet.parameters.screening import DECORRELATION_SHARES, DecorrelatedParameters
@@ -56,6 +56,9 @@ DEVIATIONS = 2.5
 
 MOST_CHANCE = 0.5
 """A column that would score as high more often than not without an effect, given the others', is not chosen."""
+
+ENOUGH_DRAWN = 4000
+"""Tables without an effect by which that is decided; what is told comes from ten times as many."""
 
 NARROW, AIMED = 2 * GRID // BINS, 0.6
 """A target that is spread over less than this, a bin of its median, lies on one side of its center. Then scores vary
@@ -291,21 +294,24 @@ class PreparedScores(Preparation):
 
         One by one the unit is left out whose chance is largest, as long as that is more than a half.
         """
-        left = above
-        while True:
-            by_unit = self._chances(left, scores, n_rows, variances)
-            worst = max(left.units, key=lambda unit: by_unit[unit], default=None) if len(by_unit) else None
-            if worst is None or by_unit[worst] <= MOST_CHANCE:
-                return left, self.plan.units.by_column(by_unit, left.units, self.candidates)
+        if above.noisy_scores is None or not above.units:
+            return above, {}
+        left, facts = above, (scores, n_rows, variances)
+        while left.units:
+            by_unit = self._chances(left, *facts, ENOUGH_DRAWN)
+            worst = max(left.units, key=lambda unit: by_unit[unit])
+            if by_unit[worst] <= MOST_CHANCE:
+                break
             left = replace(left, units=[unit for unit in left.units if unit != worst])
+        return left, self.plan.units.by_column(self._chances(left, *facts, N_DRAWN), left.units, self.candidates)
 
-    def _chances(self, choice: Chosen, scores: Decorrelation, n_rows: float, variances: Floats) -> Floats:
+    def _chances(self, choice: Chosen, scores: Decorrelation, n_rows: float, variances: Floats, n_drawn: int) -> Floats:
         """Return how often each unit without an effect beside the chosen ones has as large a noisy score.
 
-        Shapes: returns (n_units,), empty where no noisy scores are released.
+        Shapes: returns (n_units,).
         """
         if choice.noisy_scores is None or not isinstance(self.choice, StepDown):
-            return np.empty(0)
+            raise TypeError("no noisy scores are released")
         units = self.plan.entering
         owners = units.owners(self.plan.width)
         noise = variances + cube_variance(units.n_units, self.choice.scale / GRID**2)
@@ -314,7 +320,7 @@ class PreparedScores(Preparation):
         with_leaks = variances + leak_variances(scores, sizes, noise, n_rows, effects_of)
         of_units = np.zeros(units.n_units)
         np.maximum.at(of_units, owners[owners != FORCED], with_leaks[owners != FORCED])
-        return self.choice.chances_of_units(choice.noisy_scores, of_units)
+        return self.choice.chances_of_units(choice.noisy_scores, of_units, n_drawn)
 
 
 def _steps(rows: Floats) -> Integers:

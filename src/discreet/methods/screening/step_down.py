@@ -104,13 +104,13 @@ class StepDown(ChoiceOfNumber):
             return {}
         return units.by_column(self.chances_of_units(choice.noisy_scores, variances), choice.units, candidates)
 
-    def chances_of_units(self, noisy: Floats, variances: Floats) -> Floats:
+    def chances_of_units(self, noisy: Floats, variances: Floats, n_drawn: int = N_DRAWN) -> Floats:
         """Return how often the largest of a unit's noisy score and of the smaller ones is as large without an effect.
 
         `noisy` in rows, `variances` those of each unit's score where it has no effect. It is 1 / N_DRAWN at least, and
         never less than that of a larger score. Shapes: all (n_units,).
         """
-        sizes, noise = _no_effect(*self._numbers)
+        sizes, noise = (drawn[:n_drawn] for drawn in _no_effect(*self._numbers))
         noise, sds = noise * (float(self.scale) / self.step), np.sqrt(variances)
         chances, order = np.empty(len(noisy)), np.argsort(-noisy, kind="stable")
         least = 1.0 / N_DRAWN

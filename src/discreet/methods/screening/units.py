@@ -62,9 +62,7 @@ class Units:
         return largest
 
     def by_column(self, of_units: Floats, chosen: Sequence[int], candidates: Sequence[str]) -> dict[str, float]:
-        """Return the numbers of chosen units by the names of their columns. Shapes: of_units (n_units,), or empty."""
-        if not len(of_units):
-            return {}
+        """Return the numbers of chosen units by the names of their columns. Shapes: of_units (n_units,)."""
         owners = zip(candidates, self.owners(len(candidates)), strict=True)
         return {name: float(of_units[unit]) for name, unit in owners if unit in chosen}
 
