@@ -320,7 +320,7 @@ class PreparedScores(Preparation):
         with_leaks = variances + leak_variances(scores, sizes, noise, n_rows, effects_of)
         of_units = np.zeros(units.n_units)
         np.maximum.at(of_units, owners[owners != FORCED], with_leaks[owners != FORCED])
-        return self.choice.chances_of_units(choice.noisy_scores, of_units, n_drawn)
+        return self.choice.chances_of_units(choice.noisy_scores, of_units, choice.units, n_drawn)
 
 
 def _steps(rows: Floats) -> Integers:

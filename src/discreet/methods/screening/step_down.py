@@ -1,7 +1,7 @@
 """The choice of all columns above thresholds from noisy scores: one vector of cube noise, read step by step."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -102,19 +102,22 @@ class StepDown(ChoiceOfNumber):
     def chances(self, choice: Chosen, variances: Floats, units: Units, candidates: Sequence[str]) -> dict[str, float]:
         if choice.noisy_scores is None:
             return {}
-        return units.by_column(self.chances_of_units(choice.noisy_scores, variances), choice.units, candidates)
+        by_unit = self.chances_of_units(choice.noisy_scores, variances, choice.units)
+        return units.by_column(by_unit, choice.units, candidates)
 
-    def chances_of_units(self, noisy: Floats, variances: Floats, n_drawn: int = N_DRAWN) -> Floats:
+    def chances_of_units(
+        self, noisy: Floats, variances: Floats, asked: Collection[int], n_drawn: int = N_DRAWN
+    ) -> Floats:
         """Return how often the largest of a unit's noisy score and of the smaller ones is as large without an effect.
 
-        `noisy` in rows, `variances` those of each unit's score where it has no effect. It is 1 / N_DRAWN at least, and
-        never less than that of a larger score. Shapes: all (n_units,).
+        `noisy` in rows, `variances` those of each unit's score where it has no effect. Units behind those that are
+        asked have 1. It is 1 / N_DRAWN at least, and never less than that of a larger score. Shapes: all (n_units,).
         """
         sizes, noise = (drawn[:n_drawn] for drawn in _no_effect(*self._numbers))
         noise, sds = noise * (float(self.scale) / self.step), np.sqrt(variances)
-        chances, order = np.empty(len(noisy)), np.argsort(-noisy, kind="stable")
-        least = 1.0 / N_DRAWN
-        for place, unit in enumerate(order):
+        chances, order = np.ones(len(noisy)), np.argsort(-noisy, kind="stable")
+        last, least = max(np.flatnonzero(np.isin(order, list(asked))), default=-1), 1.0 / N_DRAWN
+        for place, unit in enumerate(order[: last + 1]):
             n_left = len(order) - place
             largest = (sds[order[place:]] * sizes[:, :n_left] + noise[:, :n_left]).max(axis=1)
             least = chances[unit] = max(least, float((largest >= noisy[unit]).mean()))

@@ -82,15 +82,16 @@ def test_chances_are_those_of_tables_without_an_effect():
     """By fresh draws; never less than that of a larger score, and a larger variance has a larger chance."""
     drawing, rng = choice(3), np.random.default_rng(2)  # noqa: TID251 - simulated data, not noise
     noisy, variances = np.array([150.0, 90.0, 95.0]), np.array([900.0, 400.0, 400.0])
-    chances = drawing.chances_of_units(noisy, variances)
+    chances = drawing.chances_of_units(noisy, variances, range(3))
     n = 200_000
     noise = rng.uniform(-1, 1, (n, 3)) * rng.gamma(4.0, 20.0, (n, 1))
     scores = np.abs(rng.normal(size=(n, 3))) * np.sqrt(variances) + noise
     shares = [(scores.max(axis=1) >= 150).mean(), (scores[:, 1] >= 90).mean(), (scores[:, 1:].max(axis=1) >= 95).mean()]
     shares[1] = max(shares[1], shares[2])
     assert chances == pytest.approx(shares, rel=0.05)
-    assert drawing.chances_of_units(noisy, 4 * variances)[0] > chances[0]
-    assert drawing.chances_of_units(np.full(3, 1e9), variances) == pytest.approx(1 / step_down.N_DRAWN)
+    assert drawing.chances_of_units(noisy, 4 * variances, range(3))[0] > chances[0]
+    assert list(drawing.chances_of_units(noisy, variances, [0])) == [chances[0], 1.0, 1.0]
+    assert drawing.chances_of_units(np.full(3, 1e9), variances, range(3)) == pytest.approx(1 / step_down.N_DRAWN)
 
 
 def test_units_of_a_first_screening_are_the_best_of_all():
@@ -102,7 +103,7 @@ def test_units_of_a_first_screening_are_the_best_of_all():
     threshold = left.thresholds(900.0)[0] / STEP
     assert (largest > threshold).mean() == pytest.approx(0.05, abs=0.005)
     assert left.thresholds(900.0)[0] > choice(5).thresholds(900.0)[0]
-    chance = left.chances_of_units(np.array([threshold, 0.0, 0.0, 0.0, 0.0]), np.full(5, 900.0))[0]
+    chance = left.chances_of_units(np.array([threshold, 0.0, 0.0, 0.0, 0.0]), np.full(5, 900.0), [0])[0]
     assert chance == pytest.approx(0.05, abs=0.005)
 
 
