@@ -134,9 +134,9 @@ def test_a_witness_brings_the_charges_back(restored):
         assert (refusal.code, refusal.out) == (8, "")
     assert f"discreet budget reconcile --witness {Path('ledger.witness').absolute()}`" in refusal.err
     done = restored.run("budget", "reconcile", *witness)
-    assert [line.split()[2:6] for line in done.out.splitlines()[:2]] == [
-        ["reconcile", "clinic", "epsilon", "1"],
-        ["reconcile", "clinic", "epsilon", "0.25"],
+    assert [line.split()[2:7] for line in done.out.splitlines()[:2]] == [
+        ["charged", "again", "clinic", "epsilon", "1"],
+        ["charged", "again", "clinic", "epsilon", "0.25"],
     ]
     assert restored.spent() == 1.25
     again = restored.run("budget", "reconcile", *witness)
