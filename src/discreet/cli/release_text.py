@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from discreet import report as reports
 from discreet.cli.console import number
 from discreet.report.chance_words import TELLS_NOTHING, sentences
-from discreet.report.estimates import clipped_in_brief
+from discreet.report.clip_words import clipped_in_brief
 from discreet.report.request_facts import is_contradicted, public_moments
 from discreet.report.words import count
 

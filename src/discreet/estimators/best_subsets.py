@@ -133,11 +133,11 @@ def best_subsets(
     # The kernel's compiler is loaded when everything else is in order.
     kernel = importlib.import_module("discreet.kernels.subsets.best_subsets")
     search = kernel.search_subsets(G, c, total, units, forced, most, n_models)
-    found = np.isfinite(search.rss)
-    inside = search.models[found].astype(np.float32) @ units.astype(np.float32) + forced > 0.0
+    is_model = np.isfinite(search.rss)
+    inside = search.models[is_model].astype(np.float32) @ units.astype(np.float32) + forced > 0.0
     columns = (tuple(compress(labels, row)) for row in inside.tolist())
-    sizes = (np.nonzero(found)[0] + 1).tolist()
-    return [BestSubset(*model) for model in zip(sizes, columns, search.rss[found].tolist(), strict=True)]
+    sizes = (np.nonzero(is_model)[0] + 1).tolist()
+    return [BestSubset(*model) for model in zip(sizes, columns, search.rss[is_model].tolist(), strict=True)]
 
 
 def _moments(gram: npt.ArrayLike, xty: npt.ArrayLike, yty: float) -> tuple[Floats, Floats, float]:

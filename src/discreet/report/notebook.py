@@ -10,6 +10,7 @@ from discreet.notebook import card, facts, paragraph, table
 from discreet.release import CoefficientRecord, Release
 from discreet.report import estimates, request_facts
 from discreet.report.chance_words import TELLS_NOTHING, sentences
+from discreet.report.clip_words import clipped_in_brief
 from discreet.report.promise import promised
 from discreet.report.standalone import pictures_of
 from discreet.report.table import coefficient_table
@@ -145,7 +146,7 @@ def _notes(release: Release) -> list[str]:
         notes.append(TELLS_NOTHING)
     if release.fit is not None and release.fit.has_intervals:
         notes.append("noise: the share of the variance that is noise for privacy. An infinite end is not known.")
-        clipped = estimates.clipped_in_brief(release.fit)
+        clipped = clipped_in_brief(release.fit)
         notes += [clipped] if clipped else []
     if request_facts.is_by_fission(release):
         notes.append("One part of the information in the moments selected the columns, the other gave these intervals.")

@@ -7,7 +7,7 @@ from report_fits import coefficient, derived, make_fit, make_moments, make_run, 
 
 from discreet.release import ClippedRecord
 from discreet.release.moments import WhitenedRecord
-from discreet.report import estimates, request_facts
+from discreet.report import clip_words, estimates, request_facts
 
 
 def line(release, name):
@@ -186,7 +186,7 @@ def test_a_part_of_the_columns_of_unit_rows_is_about_weighted_rows(names, change
 def test_counts_beyond_their_bound_are_told(low, high, told):
     """How many rows there are, and that there is none."""
     record = ClippedRecord(low=low, high=high, counted=True, stretch=0.0)
-    assert told in estimates.clipped(record, count_bound=20)
+    assert told in clip_words.clipped(record, count_bound=20)
 
 
 @pytest.mark.parametrize(
@@ -201,5 +201,5 @@ def test_a_clipped_target_is_told_beside_the_numbers(high, count_bound, told):
     """Wherever slopes suffer, and what becomes of the intervals."""
     clip = ClippedRecord(low=0.0, high=high, counted=False, stretch=0.05)
     record = make_fit().fit.model_copy(update={"clipped": clip, "count_bound": count_bound})
-    sentence = estimates.clipped_in_brief(record)
+    sentence = clip_words.clipped_in_brief(record)
     assert sentence is None if told is None else sentence.startswith(told)

@@ -186,9 +186,9 @@ class PreparedLinear(PreparedMoments):
         exact = table.map_reduce(self.sums.design, work, start) * GRID
         noisy = drawn_together([estimate], {estimate.name: exact.ravel().tolist()}, budget, rng)[estimate.name]
         sd = math.sqrt(estimate.variance(budget)) / estimate.step
-        told = np.array([float(value) / estimate.step for value in noisy]).reshape(OCTAVES, p)
+        directions = np.array([float(value) / estimate.step for value in noisy]).reshape(OCTAVES, p)
         sampling = seen.error * math.sqrt(seen.n_rows)
-        return length_limit(told, sd, row_map.longest, seen.largest, sampling, noise)
+        return length_limit(directions, sd, row_map.longest, seen.largest, sampling, noise)
 
     def _sd(self, estimates: tuple[PrivateEstimate, ...], name: str) -> float:
         estimate = next(entry for entry in estimates if entry.name == name)

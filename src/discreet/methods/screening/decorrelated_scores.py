@@ -158,11 +158,11 @@ class DecorrelatedScreening(DecorrelatedParameters, Method):
 
         def among(names: Sequence[str], y_center: float | None) -> Preparation:
             method = self._among(set(names), design.center if y_center is None else y_center)
-            left = Units.of(names, method.forced, method.groups)
+            units_of_names = Units.of(names, method.forced, method.groups)
             chosen = replace(design, candidates=tuple(names))
             return PreparedScores(
                 method,
-                ScorePlan(method, chosen, left, rest, is_public=False, has_centers=plan.has_centers),
+                ScorePlan(method, chosen, units_of_names, rest, is_public=False, has_centers=plan.has_centers),
                 units.n_units,
             )
 
@@ -296,14 +296,15 @@ class PreparedScores(Preparation):
         """
         if above.noisy_scores is None or not above.units:
             return above, {}
-        left, facts = above, (scores, n_rows, variances)
-        while left.units:
-            by_unit = self._chances(left, *facts, ENOUGH_DRAWN)
-            worst = max(left.units, key=lambda unit: by_unit[unit])
+        choice, facts_of_scores = above, (scores, n_rows, variances)
+        while choice.units:
+            by_unit = self._chances(choice, *facts_of_scores, ENOUGH_DRAWN)
+            worst = max(choice.units, key=lambda unit: by_unit[unit])
             if by_unit[worst] <= MOST_CHANCE:
                 break
-            left = replace(left, units=[unit for unit in left.units if unit != worst])
-        return left, self.plan.units.by_column(self._chances(left, *facts, N_DRAWN), left.units, self.candidates)
+            choice = replace(choice, units=[unit for unit in choice.units if unit != worst])
+        by_unit = self._chances(choice, *facts_of_scores, N_DRAWN)
+        return choice, self.plan.units.by_column(by_unit, choice.units, self.candidates)
 
     def _chances(self, choice: Chosen, scores: Decorrelation, n_rows: float, variances: Floats, n_drawn: int) -> Floats:
         """Return how often each unit without an effect beside the chosen ones has as large a noisy score.

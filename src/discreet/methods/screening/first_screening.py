@@ -145,21 +145,21 @@ class FirstScreening:
 
         Claim: ``decorrelated_scores.privacy.md``. Cost: three passes over the rows, two where the center is public.
         """
-        plan, told = self.plan, list[float | None]()
+        plan, values = self.plan, list[float | None]()
         alone = replace(plan.design, candidates=())
         center = plan.public_center
         if self._has_median:
             counts = table.map_reduce(alone, plan.rows.bins, np.zeros(BINS, dtype=np.int64))
             law = (plan.metadata.neighboring, plan.rows_per_unit, self.budget["y_median"], rng)
             center = plan.center_of_bin(noisy_quantile(counts, HALF, *law))
-            told.append(plan.in_units(center))
+            values.append(plan.in_units(center))
         target = Target(center, SIGNS)
         sums = table.map_reduce(alone, partial(plan.rows.target_sum, target=target), np.zeros(2, dtype=np.int64))
         excess = self._excess(sums, rng)
-        told.append(excess / GRID)
+        values.append(excess / GRID)
         work = partial(plan.rows.own_scores, target=target, excess=excess)
         scores = np.abs(table.map_reduce(plan.design, work, np.zeros(plan.width, dtype=np.int64)))
-        return plan.in_units(center), self._chosen(plan.entering.scores(scores), rng), [*told, None]
+        return plan.in_units(center), self._chosen(plan.entering.scores(scores), rng), [*values, None]
 
     def _excess(self, sums: Integers, rng: Source) -> int:
         """The noisy mean of the cut target, in steps."""
@@ -218,9 +218,9 @@ class ScreenedScores(Preparation):
 
     def run(self, table: Table, rng: Source, progress: Progress | None = None) -> Outcome:
         """Screen all candidates, and go on with those that are left. Claim: ``decorrelated_scores.privacy.md``."""
-        center, units, told = self.first.run(table, rng)
+        center, units, values = self.first.run(table, rng)
         names = self._names(units)
         outcome = self.then(names, center).run(table, rng, progress)
-        steps: list[StepRecord] = [part.record(value) for part, value in zip(self.parts, told, strict=True)]
+        steps: list[StepRecord] = [part.record(value) for part, value in zip(self.parts, values, strict=True)]
         steps[-1] = steps[-1].model_copy(update={"columns": names})
         return replace(outcome, steps=(*steps, *outcome.steps))

@@ -13,7 +13,7 @@ from discreet.mechanisms.rng import Source
 from discreet.methods.moments.moment_answers import MomentAnswers
 from discreet.methods.moments.moments_selection import NoisyMoments
 from discreet.methods.regression.linear import LinearModel
-from discreet.report.estimates import clipped
+from discreet.report.clip_words import clipped
 
 ROWS = 5_000
 
