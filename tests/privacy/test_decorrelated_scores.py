@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from discreet.data.metadata import Metadata
 from discreet.kernels.moments.moments import GRID
 from discreet.kernels.rows import decorrelated_scores as rows_kernel
 from discreet.mechanisms.rng import Source
@@ -73,7 +74,8 @@ def charges(method, table):
     prepared = method.prepare(table.metadata, "y")
     if not isinstance(prepared, ScreenedScores):
         return [float(epsilon) for epsilon in prepared.budget.values()]
-    both = (*prepared.first.budget.values(), *prepared.rest.budget.values())
+    scales = [part.event.epsilon for part in prepared.first.scales]
+    both = (*scales, *prepared.first.budget.values(), *prepared.rest.budget.values())
     assert sum(both) == Fraction(method.epsilon)
     return [float(epsilon) for epsilon in both]
 
@@ -82,11 +84,22 @@ CELL = st.sampled_from([-1.0, 1.0, 0.0, 0.37, -0.7, float("nan"), float("inf"), 
 ROW = st.lists(CELL, min_size=4, max_size=4)
 
 
-@settings(max_examples=60, deadline=None)
-@given(st.lists(ROW, min_size=1, max_size=8), ROW, ROW, st.integers(0, 7), st.sampled_from(["private", "middle", 0.3]))
-def test_no_sum_moves_by_more_than_is_claimed(rows, old, new, place, center):
+SCALED = {"x_scale": 0.03}
+"""Stated shares: spreads are bought however few rows there are."""
+
+
+@pytest.mark.parametrize("shares", [None, SCALED], ids=["cut by bounds", "cut by spreads"])
+@settings(max_examples=40, deadline=None)
+@given(
+    rows=st.lists(ROW, min_size=1, max_size=8),
+    old=ROW,
+    new=ROW,
+    place=st.integers(0, 7),
+    center=st.sampled_from(["private", "middle", 0.3]),
+)
+def test_no_sum_moves_by_more_than_is_claimed(shares, rows, old, new, place, center):
     """Any neighbors, odd cells included, with the same released numbers: each sum within its sensitivity."""
-    method = DecorrelatedScreening(epsilon=EPSILON, y_center=center, groups=(("x0", "x2"),))
+    method = DecorrelatedScreening(epsilon=EPSILON, y_center=center, groups=(("x0", "x2"),), shares=shares)
     at = place % (len(rows) + 1)
     for relation, tables in (
         ("replace_one", ([*rows[:at], old, *rows[at:]], [*rows[:at], new, *rows[at:]])),
@@ -97,11 +110,16 @@ def test_no_sum_moves_by_more_than_is_claimed(rows, old, new, place, center):
             assert loss <= charge * (1 + 1e-12)
 
 
-FIRST = ({"n_screened": 1}, {"n_screened": 2}, {"n_screened": 1, "groups": (("x0", "x2"),), "y_center": "middle"})
-"""Noise of one round, noise on all scores, and units of several columns."""
+FIRST = (
+    {"n_screened": 1},
+    {"n_screened": 2},
+    {"n_screened": 1, "groups": (("x0", "x2"),), "y_center": "middle"},
+    {"n_screened": 2, "shares": SCALED},
+)
+"""Noise of one round, noise on all scores, units of several columns, and spreads of all columns."""
 
 
-@pytest.mark.parametrize("options", FIRST, ids=["one round", "a cube", "a group"])
+@pytest.mark.parametrize("options", FIRST, ids=["one round", "a cube", "a group", "spreads"])
 @settings(max_examples=30, deadline=None)
 @given(rows=st.lists(ROW, min_size=1, max_size=8), old=ROW, new=ROW, place=st.integers(0, 7))
 def test_no_sum_of_a_first_screening_moves_by_more_than_is_claimed(options, rows, old, new, place):
@@ -136,11 +154,17 @@ def test_a_first_screening_spends_what_it_is_charged(monkeypatch, relation, n_sc
 
 def test_what_follows_a_first_screening_costs_the_same_whichever_columns_are_left():
     """Columns of two values alone need no centers; the price may not tell that these were left."""
-    table = table_of([[0.0, 0.5, 1.0, 0.2]] * 20, "replace_one")
-    prepared = DecorrelatedScreening(n_screened=1).prepare(table.metadata, "y")
-    events = [prepared.then((name,), 0.0).event for name in ("x0", "x1", "x2")]
-    assert events[0] == events[1] == events[2]
-    assert isinstance(prepared.first, FirstScreening)
+    columns = {f"x{j}": {"type": "integer", "lower": 0, "upper": 1 + j % 2} for j in range(12)}
+    for n_rows in (20, 8000):  # of 8000 the spreads of one column are bought, not those of six
+        stated = {"columns": columns | {"y": {"type": "real", "lower": 0, "upper": 1}}, "n_rows": n_rows}
+        facts = {"dataset": "d", "unit": "person", "neighboring": "replace_one"}
+        metadata = Metadata.from_value(facts | stated)
+        prepared = DecorrelatedScreening(epsilon=0.05, n_screened=1).prepare(metadata, "y")
+        events = [prepared.then((name,), 0.0, None).event for name in columns]
+        assert all(event == events[0] for event in events)
+        assert isinstance(prepared.first, FirstScreening)
+        assert not prepared.first.has_scales
+    assert "x_scale" in [step.name for step in prepared.steps]
 
 
 CROSS = [[1.0, 1.0, 1.0], [-1.0, 1.0, -1.0], [1.0, -1.0, 1.0], [-1.0, -1.0, -1.0]] * 20 + [[1.0, -1.0, 1.0]] * 2
@@ -160,10 +184,24 @@ def pair(relation):
 @pytest.mark.parametrize("relation", RELATIONS)
 def test_the_worst_pair_spends_what_it_is_charged(relation):
     """One row moves all cubes and the choice by all that is claimed."""
-    method = DecorrelatedScreening(epsilon=EPSILON, y_center="middle")
+    method = DecorrelatedScreening(epsilon=EPSILON, y_center="middle", saturation=0.6)
     one, other = pair(relation)
     spent, charged = losses(method, one, other), charges(method, one)
     assert [spent[part] for part in CUBES_AND_CHOICE] == pytest.approx([charged[part] for part in CUBES_AND_CHOICE])
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+def test_spreads_spend_what_they_are_charged(monkeypatch, relation):
+    """A row at the bound comes, or stands where one at its center stood; half the sensitivity is flagged (control)."""
+    centers = {"x0": 0.0, "x1": 0.0}
+    method = DecorrelatedScreening(epsilon=EPSILON, x_center=centers, y_center="middle", shares=SCALED)
+    near, far = [0.0, 0.0, 0.3], [1.0, -1.0, 0.3]
+    tables = ([*CROSS, near], [*CROSS, far]) if relation == "replace_one" else (CROSS, [*CROSS, far])
+    one, other = (table_of(rows, relation) for rows in tables)
+    assert losses(method, one, other)[0] == pytest.approx(charges(method, one)[0]) == pytest.approx(0.03)
+    moved = ScorePlan.moved.fget
+    monkeypatch.setattr(ScorePlan, "moved", property(lambda self: Fraction(moved(self), 2)))
+    assert losses(method, one, other)[0] > 1.9 * charges(method, one)[0]
 
 
 @pytest.mark.parametrize("relation", RELATIONS)
@@ -181,7 +219,7 @@ def test_half_the_noise_is_flagged(monkeypatch, relation):
     """Control: scales and a sensitivity that forget half of what a row can do."""
     moved = ScorePlan.moved.fget
     monkeypatch.setattr(ScorePlan, "moved", property(lambda self: Fraction(moved(self), 2)))
-    method = DecorrelatedScreening(epsilon=EPSILON, y_center="middle")
+    method = DecorrelatedScreening(epsilon=EPSILON, y_center="middle", saturation=0.6)
     one, other = pair(relation)
     spent, charged = losses(method, one, other), charges(method, one)
     assert all(spent[part] > 1.9 * charged[part] for part in CUBES_AND_CHOICE)
@@ -199,7 +237,7 @@ def test_units_of_several_rows_are_cut_and_covered():
     """A unit with five rows under rows_per_unit 3 moves each sum by at most three rows, and reaches it."""
     base, ids = [[0.5, -0.5, 0.2], [-1.0, 0.3, -0.4]] * 20, list(range(40))
     more = [[1.0, -1.0, 1.0]] * 5
-    method = DecorrelatedScreening(epsilon=EPSILON, y_center="middle")
+    method = DecorrelatedScreening(epsilon=EPSILON, y_center="middle", saturation=0.6)
     tables = [
         table_of(rows, "add_or_remove_one", units, rows_per_unit=3)
         for rows, units in ((base, ids), (base + more, [*ids, *[99] * 5]))

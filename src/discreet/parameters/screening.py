@@ -172,6 +172,7 @@ class IndependenceParameters(ScreeningParameters):
 
 DECORRELATION_SHARES = {
     "x_center": 0.05,
+    "x_scale": 0.03,
     "y_median": 0.05,
     "y_scale": 0.04,
     "gram": 0.36,
@@ -214,7 +215,8 @@ class DecorrelatedParameters(Parameters):
         Field(
             description="Share of each half range beyond which values are cut. The half range begins at the middle "
             "of the bounds. A smaller share suits wide bounds, a larger one suits effects that are linear over the "
-            "whole range. The default lies between 0.6 and 1: the more rows, the larger."
+            "whole range. The default cuts columns by their spreads, which are estimated from a share of epsilon "
+            "(`x_scale`). Where rows are too few for that, it lies between 0.6 and 1: the more rows, the larger."
         ),
     ] = None
     n0: NumberOfRows = None

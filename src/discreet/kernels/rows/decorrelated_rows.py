@@ -26,6 +26,12 @@ BINS = 256
 DISTANCES = np.unique(np.rint(2 * GRID * np.exp2(-np.arange(81) / 8.0)).astype(np.int64))
 """Distances from the center that their median may be, in steps: 8 an octave, down to a 1024th of the bounds' width."""
 
+OCTAVES, STEPS = 5, 40
+"""Octaves below what a center leaves to the nearer bound in which distances from it are told apart, and their steps."""
+
+STEP_ENDS = np.rint(GRID * np.exp2(-np.arange(STEPS, 0.0, -1.0) * (OCTAVES / STEPS))).astype(np.int64)
+"""The distances, in parts of 1 / 32767 of that, where a step begins."""
+
 
 @dataclass(frozen=True)
 class SaturatedRows:
@@ -37,24 +43,29 @@ class SaturatedRows:
         Of the regression's columns but the constant: all, of a category all but the first.
     is_two_valued : ndarray of bool, shape (p,)
         Of these: which become 1 or -1.
-    ratio : tuple of int
-        By what fraction cells are multiplied before they are cut; at least 1.
     has_products : bool
         Whether the columns' products are added up: not where they are public.
     centers : tuple of int, optional
         What is taken off each column that is used, in steps; default nothing.
+    halves : tuple of int, optional
+        At which distance from its center each is cut, in steps, at least 1; default half the width of its bounds.
     """
 
     is_read: Bools
     is_two_valued: Bools
-    ratio: tuple[int, int] = (1, 1)
     has_products: bool = True
     centers: tuple[int, ...] | None = None
+    halves: tuple[int, ...] | None = None
 
     @property
     def width(self) -> int:
         """Number of columns that are used."""
         return len(self.is_two_valued)
+
+    @property
+    def n_real(self) -> int:
+        """Number of columns that are not of two values."""
+        return int((~self.is_two_valued).sum())
 
     @property
     def pairs(self) -> tuple[Integers, Integers]:
@@ -65,14 +76,32 @@ class SaturatedRows:
 
     def columns(self, cells: Cells) -> Floats:
         """Return the saturated columns of encoded rows."""
-        centers = np.zeros(self.width, dtype=np.int64) if self.centers is None else np.array(self.centers)
-        return saturated(cells[:, 1:-1][:, self.is_read], self.is_two_valued, self.ratio, centers)
+        halves = np.full(self.width, GRID) if self.halves is None else np.array(self.halves)
+        return saturated(cells[:, 1:-1][:, self.is_read], self.is_two_valued, self._centers, halves)
 
     def plain_sums(self, cells: Cells, with_count: bool) -> Integers:
         """Return the sums of the cells of columns that are not of two values, at times after the number of rows."""
-        used = cells[:, 1:-1][:, self.is_read][:, ~self.is_two_valued]
-        sums = used.sum(axis=0, dtype=np.int64)
+        sums = self._real(cells).sum(axis=0, dtype=np.int64)
         return np.concatenate([[len(cells) * GRID], sums]) if with_count else sums
+
+    def log_distances(self, cells: Cells, with_count: bool) -> Integers:
+        """Return the sums of the logarithms of distances of cells from centers, at times after the number of rows.
+
+        Of columns that are not of two values. Each is between 1 for what is at the nearer bound or beyond, and -1 for
+        `OCTAVES` below; in units of 1 / STEPS.
+        """
+        centers = self._centers[~self.is_two_valued]
+        distances = np.abs(self._real(cells).astype(np.int64) - centers) * GRID // (GRID - np.abs(centers))
+        sums = (2 * np.searchsorted(STEP_ENDS, distances) - STEPS).sum(axis=0, dtype=np.int64)
+        return np.concatenate([[len(cells) * STEPS], sums]) if with_count else sums
+
+    @property
+    def _centers(self) -> Integers:
+        return np.zeros(self.width, dtype=np.int64) if self.centers is None else np.array(self.centers)
+
+    def _real(self, cells: Cells) -> Cells:
+        """Return the cells of columns that are not of two values."""
+        return cells[:, 1:-1][:, self.is_read][:, ~self.is_two_valued]
 
     def bins(self, cells: Cells) -> Integers:
         """Return how many targets lie in each bin of the bounds."""

@@ -78,13 +78,11 @@ class Scoring(NamedTuple):
     excess: int
 
 
-def saturated(cells: Cells, is_two_valued: Bools, ratio: tuple[int, int], centers: Integers) -> Floats:
-    """Return columns less their centers, times a ratio of at least 1, as steps of what is left to the nearer bound.
+def saturated(cells: Cells, is_two_valued: Bools, centers: Integers, halves: Integers) -> Floats:
+    """Return columns less their centers over half widths, in steps of 1 / 32767, cut at 1 and -1.
 
-    They are cut there; those of two values become 1 or -1. Shapes: cells (n, p), is_two_valued, centers (p,).
+    Those of two values become 1 or -1. Shapes: cells (n, p); is_two_valued, centers, halves in steps, at least 1, (p,).
     """
-    up, down = ratio
-    halves = np.maximum((GRID - np.abs(centers)) * down // up, 1)
     cut = cells.astype(np.float64)
     cut -= centers  # in place: three times as fast
     cut *= GRID

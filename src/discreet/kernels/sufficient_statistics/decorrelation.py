@@ -79,6 +79,12 @@ MEANS_COUNT = 3
 SELDOM = 0.4
 """Chance that one of the sums is larger than chance makes it, two-sided."""
 
+BEND, BEND_DECAY = 0.25, 1.0
+"""Share of a symmetric column's variance that its sign does not give, and how that falls the wider it is cut."""
+
+BEND_OF_SKEWED = 2.0
+"""What a skewed one adds, by the square of its mean once it is cut: its median lies off the center, its mean."""
+
 BENT = 0.03
 """What a cut leaves of the mean product of columns that are not correlated but not independent."""
 
@@ -114,6 +120,8 @@ class Columns(NamedTuple):
         What the mean of each may be once it is standardized and cut, where that is known.
     n_records : float
         How many public records all this was computed from, infinite where it was not.
+    bends : ndarray of float, shape (p,), optional
+        Shares of the columns' variances that no straight line in the cut columns gives; default none.
     """
 
     means: Floats
@@ -125,12 +133,16 @@ class Columns(NamedTuple):
     is_two_valued: Bools
     cut_means: Floats | None = None
     n_records: float = math.inf
+    bends: Floats | None = None
 
 
-def columns_of(means: Floats, second: Floats, variance: float, is_two_valued: Bools) -> Columns:
+def columns_of(
+    means: Floats, second: Floats, variance: float, is_two_valued: Bools, cut: float, is_centered: bool
+) -> Columns:
     """Return means and correlations from noisy averages, whose noise has this variance.
 
-    Correlations are shrunk to their mean, and the mean to zero. Shapes: means (p,), second (p, p), symmetric.
+    Correlations are shrunk to their mean, and the mean to zero. Columns were cut at so many half widths of a uniform
+    column of their spread, around about their means if `is_centered`. Shapes: means (p,), second (p, p), symmetric.
     """
     noise = math.sqrt(variance)
     centers = np.clip(means, -1.0, 1.0)
@@ -143,6 +155,7 @@ def columns_of(means: Floats, second: Floats, variance: float, is_two_valued: Bo
     noises = variance / np.outer(sds, sds) ** 2
     shrunk, errors, risks = _shrunk(correlations, noises)
     values, vectors = np.linalg.eigh(shrunk)
+    bends = BEND * math.exp(-BEND_DECAY * cut) + BEND_OF_SKEWED * is_centered * centers**2
     return Columns(
         centers,
         sds,
@@ -151,6 +164,7 @@ def columns_of(means: Floats, second: Floats, variance: float, is_two_valued: Bo
         risks,
         variance,
         is_two_valued,
+        bends=np.where(is_two_valued, 0.0, np.minimum(bends, 1.0)),
     )
 
 
@@ -278,6 +292,10 @@ class Decorrelation(NamedTuple):
     leaks : ndarray of float, shape (p, p)
         Variance, over the square of the number of rows, of what score j gains by what is left of the effect of k: none
         if the columns' correlations were exact.
+    bends : ndarray of float, shape (p, p)
+        The same by the whole effect of k, as a cut column does not take off all of it.
+    coefficients : ndarray of float, shape (p,)
+        The effects that the first look found, in the target's deviations.
     """
 
     scoring: Scoring
@@ -286,6 +304,8 @@ class Decorrelation(NamedTuple):
     variances: Floats
     slopes: Floats
     leaks: Floats
+    bends: Floats
+    coefficients: Floats
 
 
 def decorrelation(
@@ -334,7 +354,11 @@ def decorrelation(
     # The noise of the first look is taken off rows, too, and the correlations' errors let it through.
     of_leaks = leaks @ (first.variance + first.row_variance / n_rows).diagonal()
     shifts, variances = own @ first.coefficients, of_pilot + of_means + of_records + of_leaks
-    return Decorrelation(scoring, shifts, row_variances, variances, slope * sizes, leaks)
+    bends = np.zeros_like(leaks)
+    if columns.bends is not None:
+        # Of column k's effect on score j what the line in the cut column k leaves: a_jk times the share that is bent.
+        bends = np.where(groups, 0.0, instruments * columns.bends * slope / sizes[:, None]) ** 2
+    return Decorrelation(scoring, shifts, row_variances, variances, slope * sizes, leaks, bends, first.coefficients)
 
 
 def leak_variances(scores: Decorrelation, sizes: Floats, noise: Floats, n_rows: float, units: Integers) -> Floats:
@@ -344,8 +368,8 @@ def leak_variances(scores: Decorrelation, sizes: Floats, noise: Floats, n_rows: 
     `units` the chosen unit of each column, -1 where it is not chosen. Shapes: all (p,).
     """
     # What the pilot left of an effect, squared; none where the score says less than its noise.
-    effects = np.maximum((sizes - np.abs(scores.shifts) * n_rows) ** 2 - noise, 0.0) / scores.slopes**2
-    through = scores.leaks * effects
+    left = np.maximum((sizes - np.abs(scores.shifts) * n_rows) ** 2 - noise, 0.0) / scores.slopes**2
+    through = scores.leaks * left + scores.bends * (np.sqrt(left) + n_rows * np.abs(scores.coefficients)) ** 2
     # Of a category's columns the one that lets most through: they share one score.
     chosen = [through[:, units == unit].max(axis=1) for unit in np.unique(units[units >= 0])]
     variances: Floats = np.sum(chosen, axis=0) if chosen else np.zeros(len(sizes))

@@ -12,7 +12,7 @@ from discreet.accounting.neighbors import NeighboringRelation
 from discreet.data.design import Design
 from discreet.data.engine import Table
 from discreet.kernels.moments.moments import GRID
-from discreet.kernels.rows.decorrelated_rows import BINS, DISTANCES, SaturatedRows
+from discreet.kernels.rows.decorrelated_rows import BINS, DISTANCES, OCTAVES, STEPS, SaturatedRows
 from discreet.kernels.rows.decorrelated_scores import Target
 from discreet.kernels.sufficient_statistics.decorrelation import (
     SAMPLING,
@@ -27,9 +27,10 @@ from discreet.mechanisms.additive import discrete_laplace
 from discreet.mechanisms.cube import cube_noise, cube_variance
 from discreet.mechanisms.quantile import noisy_quantile
 from discreet.mechanisms.rng import Source
-from discreet.methods.screening.decorrelated_plan import HALF, ScorePlan
+from discreet.methods.screening.decorrelated_columns import cut_at
+from discreet.methods.screening.decorrelated_plan import HALF, OF_UNIFORM, ScorePlan
 from discreet.release import StepRecord
-from discreet.typing import Cells, Integers
+from discreet.typing import Cells, Floats, Integers
 
 
 @dataclass(frozen=True)
@@ -54,24 +55,44 @@ class NoisyEstimates:
     steps: list[StepRecord] = field(default_factory=list)
 
     def rows(self) -> SaturatedRows:
+        """Return the rows with where their columns are cut: around public or noisy centers, by bounds or noisy spreads.
+
+        What a column fills of [-1, 1] stands out of noise that is as large for all: wide bounds hide none.
+        """
+        if self.plan.is_scaled:
+            return self.plan.rows
+        rows = self._centered()
+        if "x_scale" not in self.plan.parts:
+            return cut_at(rows, self.plan.saturation)
+        averages, _ = self._averages("x_scale", rows.log_distances, STEPS)
+        octaves = (1.0 - averages) * OCTAVES / 2.0 - OF_UNIFORM
+        return cut_at(rows, self.plan.cut * np.minimum(np.exp2(-octaves), 1.0))
+
+    def _centered(self) -> SaturatedRows:
         """Return the rows with the centers of their columns: public ones, or noisy means."""
+        rows = self.plan.rows
         if "x_center" not in self.plan.parts:
-            return self.plan.rows
-        if not self.plan.n_means:
-            self.steps.append(self.plan.parts["x_center"].record())
-            return self.plan.rows
-        start, scale = np.zeros(self.plan.n_means, dtype=np.int64), self.plan.scale("x_center")
-        sums = self.table.map_reduce(
-            self.plan.design, partial(self.plan.rows.plain_sums, with_count=self.plan.buys_count), start
-        )
-        noisy = np.array(cube_noise(sums.tolist(), scale * GRID, self.rng), dtype=np.float64) / GRID
-        self.steps.append(self.plan.parts["x_center"].record())
-        spread = math.sqrt(cube_variance(len(noisy), scale))
-        n_rows = max(float(noisy[0]), spread) if self.plan.buys_count else float(self.plan.metadata.n_rows or 1)
-        means = shrunk_means(noisy[self.plan.buys_count :] / n_rows, (spread / n_rows) ** 2)
-        centers = np.zeros(self.plan.width, dtype=np.int64)
-        centers[~self.plan.rows.is_two_valued] = np.rint(means * GRID)
-        return replace(self.plan.rows, centers=tuple(centers.tolist()))
+            return rows
+        averages, spread = self._averages("x_center", rows.plain_sums, GRID)
+        centers = np.zeros(rows.width, dtype=np.int64)
+        centers[~rows.is_two_valued] = np.rint(shrunk_means(averages, spread**2) * GRID)
+        return replace(rows, centers=tuple(centers.tolist()))
+
+    def _averages(self, name: str, sums_of: Callable[..., Integers], steps: int) -> tuple[Floats, float]:
+        """Return noisy averages of the columns that are not of two values, and the standard deviation of their noise.
+
+        `sums_of` are sums of numbers in [-1, 1], in units of 1 / `steps`.
+        """
+        plan, n = self.plan, self.plan.n_means
+        self.steps.append(plan.parts[name].record())
+        if not n:
+            return np.zeros(0), 0.0
+        work = partial(sums_of, with_count=plan.buys_count)
+        sums = self.table.map_reduce(plan.design, work, np.zeros(n, dtype=np.int64))
+        noisy = np.array(cube_noise(sums.tolist(), plan.scale(name) * steps, self.rng), dtype=np.float64) / steps
+        spread = math.sqrt(cube_variance(n, plan.scale(name)))
+        n_rows = max(float(noisy[0]), spread) if plan.buys_count else float(plan.metadata.n_rows or 1)
+        return noisy[plan.buys_count :] / n_rows, spread / n_rows
 
     def center(self) -> int:
         """Return the target's center in steps of its grid: its noisy median, or a public point."""
@@ -122,7 +143,9 @@ class NoisyEstimates:
         moments = np.eye(self.plan.width)
         moments[first, second] = moments[second, first] = averages[self.plan.width :]
         variance = (spread / n_rows) ** 2
-        return n_rows, columns_of(averages[: self.plan.width], moments, variance, self.plan.rows.is_two_valued)
+        is_centered = self.plan.is_scaled or "x_center" in self.plan.bought
+        facts = (self.plan.rows.is_two_valued, self.plan.cut, is_centered)
+        return n_rows, columns_of(averages[: self.plan.width], moments, variance, *facts)
 
     def residual_mean(self, residuals: Callable[[Cells], Integers], before: Pilot, n_rows: float) -> Pilot:
         """Return the pilot, corrected by the noisy mean of its residuals."""

@@ -1,7 +1,7 @@
 """The public plan of decorrelated scores: which parts there are, what each may spend, and which noise it gets."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import cast
@@ -14,10 +14,10 @@ from discreet.accounting.neighbors import NeighboringRelation
 from discreet.data.design import Design
 from discreet.errors import InvalidParameterError
 from discreet.kernels.moments.moments import GRID
-from discreet.kernels.rows.decorrelated_rows import BINS, DISTANCES
+from discreet.kernels.rows.decorrelated_rows import BINS, DISTANCES, OCTAVES, STEPS, SaturatedRows
 from discreet.kernels.sufficient_statistics.decorrelation import Columns, public_columns
 from discreet.mechanisms.additive import check_scale
-from discreet.mechanisms.cube import check_cube
+from discreet.mechanisms.cube import check_cube, cube_variance
 from discreet.methods.base.known_columns import KnownColumns
 from discreet.methods.base.part import Part
 from discreet.methods.base.public_check import NAME
@@ -38,10 +38,25 @@ SATURATIONS = (0.6, 1.0)
 TYPICAL_ROWS = 1000
 """Guess of the number of rows where it is private, for the saturation."""
 
+CLEAR = 0.75
+"""Octaves: spreads whose noise has a larger standard deviation are not worth their price."""
+
+OF_UNIFORM = 1.38
+"""Octaves by which cells are nearer to their center than the bound, on average, in a column that fills its bounds."""
+
+REACHES = (0.35, 6.0)
+"""Where columns are cut whose spreads are bought, in half widths of a uniform column of that spread: the same."""
+
 ENOUGH_FOR_PILOT = 0.6
 """Of the information, where the columns' moments are public: with less a pilot costs more than it tells."""
 
 HALF = Fraction(1, 2)
+
+SCALES = ("x_center", "x_scale")
+"""The parts that tell where columns are cut."""
+
+UNITS = {"x_center": "cells in half ranges", "x_scale": "logarithms of distances in [-1, 1]"}
+"""Of the sums of a part; those of the others are of products."""
 
 
 class ScorePlan:
@@ -59,8 +74,10 @@ class ScorePlan:
         Of the parts; default that of the request.
     is_public : bool
         Whether public moments are used, where there are such.
-    has_centers : bool, optional
-        Whether centers of columns are bought; default where there are columns that are not of two values.
+    bought : collection of str, optional
+        Which of `SCALES` are bought, whatever the columns are; default as `scales_bought` says.
+    scaled : SaturatedRows, optional
+        The rows with centers and half widths that were released before; then none are bought.
     """
 
     def __init__(
@@ -70,15 +87,16 @@ class ScorePlan:
         units: Units,
         epsilon: Fraction | None = None,
         is_public: bool = True,
-        has_centers: bool | None = None,
+        bought: Collection[str] | None = None,
+        scaled: SaturatedRows | None = None,
     ) -> None:
         self.method, self.design, self.units, self.metadata = method, design, units, design.metadata
         stated_moments = method.public_moments if is_public else None
         self.known = None if stated_moments is None else KnownColumns.of(stated_moments, design)
-        rows, self.entering = saturated_rows(design, units, self.saturation, has_products=self.known is None)
-        self.rows = replace(rows, centers=stated_centers(method.x_center, design, rows))
-        self.width = self.rows.width
-        self.has_centers = self._has_centers if has_centers is None else has_centers
+        rows, self.entering = saturated_rows(design, units, has_products=self.known is None)
+        self.rows = replace(rows, centers=stated_centers(method.x_center, design, rows)) if scaled is None else scaled
+        self.width, self.is_scaled = self.rows.width, scaled is not None
+        self.bought = self.scales_bought(self.rows.n_real) if bought is None else frozenset(bought)
         self.budget = _budget(method, self._default_shares, epsilon)
         self.parts = self._parts()
 
@@ -101,14 +119,34 @@ class ScorePlan:
             return 1.0
         return within(SATURATIONS, self.information**0.4)
 
+    def scales_bought(self, n_real: int) -> frozenset[str]:
+        """Return which of `SCALES` are bought where at most so many columns are not of two values."""
+        if self.known is not None or not self.rows.n_real or self.is_scaled:
+            return frozenset()
+        centers = {"x_center"} if self.method.x_center == "private" else set[str]()
+        return frozenset(centers | ({"x_scale"} if self._has_scales(n_real) else set()))
+
+    def _has_scales(self, n_real: int) -> bool:
+        if self.method.saturation is not None or "x_scale" in (self.method.shares or {}):
+            return self.method.saturation is None
+        sums = self.information * ENOUGH * DECORRELATION_SHARES["x_scale"]
+        noise = math.sqrt(cube_variance(self.buys_count + n_real, 2.0)) / sums
+        return noise * OCTAVES / 2.0 <= CLEAR
+
     @property
-    def _has_centers(self) -> bool:
-        return self.known is None and not bool(self.rows.is_two_valued.all())
+    def cut(self) -> float:
+        """Where columns are cut, in half widths of a uniform one of their spread, or as wide as its bounds."""
+        return within(REACHES, self.information**0.3) if self.is_cut_by_spread else self.saturation
+
+    @property
+    def is_cut_by_spread(self) -> bool:
+        """Whether columns are cut by their noisy spreads: else by their bounds."""
+        return self.is_scaled or "x_scale" in self.bought
 
     @property
     def n_means(self) -> int:
-        """Sums that centers are bought by: of columns that are not of two values, and where it is private the count."""
-        return self.buys_count + int((~self.rows.is_two_valued).sum())
+        """Sums of each of `SCALES`: of columns that are not of two values, and where it is private of rows."""
+        return self.buys_count + self.rows.n_real
 
     @property
     def public_center(self) -> int:
@@ -137,7 +175,7 @@ class ScorePlan:
         if self.known is not None:
             shares = PUBLIC_SHARES if self.information >= ENOUGH_FOR_PILOT else FEW_SHARES
         absent = set() if self.method.y_center == "private" else {"y_median"}
-        absent |= set() if self.method.x_center == "private" and self.has_centers else {"x_center"}
+        absent |= {name for name in SCALES if name not in self.bought}
         absent |= {"gram"} if self.known is not None and not self.buys_count else set()
         return {name: share for name, share in shares.items() if name not in absent}
 
@@ -168,6 +206,7 @@ class ScorePlan:
         """The parts before the choice, in their order."""
         makers = {
             "x_center": lambda: self._cube_part("x_center", max(self.n_means, 1), GRID),
+            "x_scale": lambda: self._cube_part("x_scale", max(self.n_means, 1), STEPS),
             "y_median": lambda: self._rank_part("y_median", BINS),
             "y_scale": lambda: self._rank_part("y_scale", len(DISTANCES)),
             "gram": lambda: self._cube_part("gram", self.n_products),
@@ -187,7 +226,7 @@ class ScorePlan:
             noise="cube",
             sensitivity=float(self.moved),
             scale=float(scale),
-            unit="products of saturated columns" if steps_a_row == GRID**2 else "cells in half ranges",
+            unit=UNITS.get(name, "products of saturated columns"),
             formula=f"{self.moved}, the most that one {self.metadata.unit} changes any of {n_numbers} sums by",
             numerics="exact draw on whole steps",
             claim="mechanisms/cube.privacy.md",
@@ -234,6 +273,7 @@ def check_shares(method: DecorrelatedParameters, names: Sequence[str]) -> None:
         why = {
             "y_median": "y_center is public, or estimated by a first screening",
             "x_center": "x_center is public",
+            "x_scale": "saturation is given, or no column has more than two values",
             "first_screening": "all candidates are scored beside each other",
             NAME: "there are no public_moments",
         }.get(unknown[0], "there is no such part")

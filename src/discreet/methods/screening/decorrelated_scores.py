@@ -5,7 +5,7 @@ other columns say of a column and of the target; the last pass adds up the produ
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
@@ -20,7 +20,7 @@ from discreet.data.engine import Table
 from discreet.data.metadata import Metadata, NumericColumn, half_width
 from discreet.errors import InvalidParameterError
 from discreet.kernels.moments.moments import GRID
-from discreet.kernels.rows.decorrelated_rows import BINS
+from discreet.kernels.rows.decorrelated_rows import BINS, SaturatedRows
 from discreet.kernels.rows.decorrelated_scores import Target
 from discreet.kernels.sufficient_statistics.decorrelation import (
     CUTS,
@@ -35,9 +35,9 @@ from discreet.methods.base.method import Method, Outcome, Preparation, Progress
 from discreet.methods.base.public_check import NAME, LookedAt, PublicLook, share_of_look
 from discreet.methods.base.request_facts import not_protected, rows_progress
 from discreet.methods.base.request_facts import public_columns as columns_record
-from discreet.methods.screening.decorrelated_columns import entering_together, saturated_rows
+from discreet.methods.screening.decorrelated_columns import entering_together, only, saturated_rows
 from discreet.methods.screening.decorrelated_estimates import NoisyEstimates
-from discreet.methods.screening.decorrelated_plan import CLAIM, ScorePlan, check_shares, within
+from discreet.methods.screening.decorrelated_plan import CLAIM, SCALES, ScorePlan, check_shares, within
 from discreet.methods.screening.first_screening import NAME as FIRST
 from discreet.methods.screening.first_screening import SHARE as FIRST_SHARE
 from discreet.methods.screening.first_screening import FirstScreening, ScreenedScores, most_beside
@@ -141,8 +141,9 @@ class DecorrelatedScreening(DecorrelatedParameters, Method):
         """Return the request whose columns' moments are bought: of few columns, or after a first screening."""
         plan = ScorePlan(self, design, units, epsilon, is_public=False)
         owners = plan.entering.owners(plan.width)
+        n_forced = int((owners == FORCED).sum())
         widths = np.bincount(owners[owners != FORCED], minlength=units.n_units)
-        n_units = most_beside(plan, widths.tolist(), MOST_COLUMNS - int((owners == FORCED).sum()))
+        n_units = most_beside(plan, widths.tolist(), MOST_COLUMNS - n_forced)
         if n_units < 1:
             raise InvalidParameterError(
                 f"decorrelated must have at most {MOST_COLUMNS} columns beside each other, a category one a level but "
@@ -154,26 +155,30 @@ class DecorrelatedScreening(DecorrelatedParameters, Method):
             return PreparedScores(self, plan)
         check_shares(self, (*(name for name in plan.budget if name != "y_median"), FIRST, *look))
         share = exact((self.shares or {}).get(FIRST, FIRST_SHARE), f"shares[{FIRST!r}]")
-        rest = epsilon - epsilon * share
+        first = FirstScreening(plan, n_units, epsilon * share)
+        rest = epsilon - epsilon * share - sum((plan.budget[part.name] for part in first.scales), Fraction(0))
+        bought = frozenset[str]() if first.has_scales else plan.scales_bought(min(plan.rows.n_real, n_units + n_forced))
 
-        def among(names: Sequence[str], y_center: float | None) -> Preparation:
-            method = self._among(set(names), design.center if y_center is None else y_center)
+        def among(names: Sequence[str], y_center: float | None, scaled: SaturatedRows | None) -> Preparation:
+            method = self._among(set(names), design.center if y_center is None else y_center, bought)
             units_of_names = Units.of(names, method.forced, method.groups)
             chosen = replace(design, candidates=tuple(names))
-            return PreparedScores(
-                method,
-                ScorePlan(method, chosen, units_of_names, rest, is_public=False, has_centers=plan.has_centers),
-                units.n_units,
-            )
+            rows = None if scaled is None else only(scaled, design, chosen, units_of_names)
+            among_them = ScorePlan(method, chosen, units_of_names, rest, False, bought, rows)
+            return PreparedScores(method, among_them, units.n_units)
 
         stated = self.model_dump(mode="json", exclude_none=True)
-        return ScreenedScores(FirstScreening(plan, n_units, epsilon * share), among, stated)
+        return ScreenedScores(first, among, stated)
 
-    def _among(self, names: set[str], y_center: float) -> "DecorrelatedScreening":
-        """Return the request among the columns that a first screening left, which found the target's center."""
+    def _among(self, names: set[str], y_center: float, bought: Collection[str]) -> "DecorrelatedScreening":
+        """Return the request among the columns that a first screening left, which found the target's center.
+
+        `bought` are those of `SCALES` that are bought now.
+        """
+        before = {FIRST, *SCALES} - set(bought)
         changed: dict[str, Any] = {
             "groups": tuple(group for group in self.groups if names.issuperset(group)),
-            "shares": {name: share for name, share in (self.shares or {}).items() if name != FIRST},
+            "shares": {name: share for name, share in (self.shares or {}).items() if name not in before},
         }
         if self.y_center == "private":
             changed["y_center"] = y_center
@@ -216,7 +221,8 @@ class PreparedScores(Preparation):
         self.event = ComposedEvent((*(part.event for part in plan.parts.values()), self.choice.event))
         self.steps = (*(part.record() for part in plan.parts.values()), self._screening(self.noise))
         stated = method.model_dump(mode="json", exclude_none=True)
-        saturation = {} if plan.known is not None else {"saturation": plan.saturation}
+        is_cut = plan.known is None and not plan.is_cut_by_spread
+        saturation = {"saturation": plan.saturation} if is_cut else {}
         self.parameters: dict[str, Any] = {**self.choice.parameters, **stated, **saturation}
         self.public = tuple(columns_record(self.metadata, design))
         self.not_protected = not_protected(self.metadata)

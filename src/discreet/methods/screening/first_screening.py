@@ -12,7 +12,7 @@ import numpy as np
 from discreet.accounting.events import ComposedEvent, CubeEvent, Event, SelectionEvent
 from discreet.data.engine import Table
 from discreet.kernels.moments.moments import GRID
-from discreet.kernels.rows.decorrelated_rows import BINS
+from discreet.kernels.rows.decorrelated_rows import BINS, SaturatedRows
 from discreet.kernels.rows.decorrelated_scores import Target
 from discreet.mechanisms.cube import check_cube, cube_noise, cube_variance
 from discreet.mechanisms.quantile import noisy_quantile
@@ -21,9 +21,12 @@ from discreet.mechanisms.top_k import one_shot
 from discreet.methods.base.method import Outcome, Preparation, Progress
 from discreet.methods.base.part import Part
 from discreet.methods.base.rank_part import rank_part
-from discreet.methods.screening.decorrelated_plan import CLAIM, HALF, ScorePlan
+from discreet.methods.screening.decorrelated_columns import cut_at
+from discreet.methods.screening.decorrelated_estimates import NoisyEstimates
+from discreet.methods.screening.decorrelated_plan import CLAIM, HALF, SCALES, ScorePlan
+from discreet.methods.screening.units import FORCED
 from discreet.release import NoiseRecord, StepRecord
-from discreet.typing import Integers
+from discreet.typing import Floats, Integers
 
 NAME = "first_screening"
 
@@ -39,6 +42,9 @@ with more rows."""
 
 WORTH = 8
 """With so many units or fewer a first screening costs more than it gains."""
+
+OF_TWO_VALUED = 0.6
+"""Standard deviation of a column whose spread is bought, over that of one of two values: their scores are as unlike."""
 
 SIGNS = 1
 """Steps at which the target is cut: it counts as above, at or below its center."""
@@ -73,6 +79,16 @@ class FirstScreening:
     plan: ScorePlan
     n_units: int
     epsilon: Fraction
+
+    @property
+    def scales(self) -> list[Part]:
+        """The parts that tell where all candidates are cut: before all others where spreads are bought."""
+        return [self.plan.parts[name] for name in SCALES if name in self.plan.parts and self.has_scales]
+
+    @property
+    def has_scales(self) -> bool:
+        """Whether all candidates' spreads are bought."""
+        return "x_scale" in self.plan.bought
 
     @property
     def _has_median(self) -> bool:
@@ -140,12 +156,13 @@ class FirstScreening:
         )
         return Part(name, CubeEvent(self.budget[name]), box)
 
-    def run(self, table: Table, rng: Source) -> tuple[float, list[int], list[float | None]]:
-        """Return the target's center in its unit, the chosen units, and what each part tells.
+    def run(self, table: Table, rng: Source) -> tuple[float, list[int], list[float | None], SaturatedRows | None]:
+        """Return the target's center in its unit, the chosen units, what each part tells, and where columns are cut.
 
         Claim: ``decorrelated_scores.privacy.md``. Cost: three passes over the rows, two where the center is public.
         """
-        plan, values = self.plan, list[float | None]()
+        plan, values = self.plan, list[float | None]([None] * len(self.scales))
+        rows = NoisyEstimates(plan, table, rng).rows() if self.has_scales else cut_at(plan.rows, plan.saturation)
         alone = replace(plan.design, candidates=())
         center = plan.public_center
         if self._has_median:
@@ -157,9 +174,10 @@ class FirstScreening:
         sums = table.map_reduce(alone, partial(plan.rows.target_sum, target=target), np.zeros(2, dtype=np.int64))
         excess = self._excess(sums, rng)
         values.append(excess / GRID)
-        work = partial(plan.rows.own_scores, target=target, excess=excess)
+        work = partial(rows.own_scores, target=target, excess=excess)
         scores = np.abs(table.map_reduce(plan.design, work, np.zeros(plan.width, dtype=np.int64)))
-        return plan.in_units(center), self._chosen(plan.entering.scores(scores), rng), [*values, None]
+        units = self._chosen(plan.entering.scores(scores), rng)
+        return plan.in_units(center), units, [*values, None], rows if self.has_scales else None
 
     def _excess(self, sums: Integers, rng: Source) -> int:
         """The noisy mean of the cut target, in steps."""
@@ -176,7 +194,16 @@ class FirstScreening:
             sensitivity = self.plan.moved * GRID**2
             return sorted(int(unit) for unit in one_shot(scores, self.n_units, self.budget[NAME], sensitivity, rng))
         noisy = cube_noise(scores.tolist(), scale * GRID**2, rng)
-        return sorted(sorted(range(len(noisy)), key=lambda unit: -noisy[unit])[: self.n_units])
+        weighed = np.array(noisy, dtype=np.float64) * self._weights
+        return sorted(np.argsort(-weighed, kind="stable")[: self.n_units].tolist())
+
+    @property
+    def _weights(self) -> Floats:
+        """By how much less the noisy scores of units of two-valued columns count. Shapes: returns (n_units,)."""
+        weights, owners = np.ones(self.plan.entering.n_units), self.plan.entering.owners(self.plan.width)
+        if self.has_scales:
+            weights[owners[(owners != FORCED) & self.plan.rows.is_two_valued]] = OF_TWO_VALUED
+        return weights
 
 
 class ScreenedScores(Preparation):
@@ -196,13 +223,13 @@ class ScreenedScores(Preparation):
     def __init__(
         self,
         first: FirstScreening,
-        then: Callable[[Sequence[str], float | None], Preparation],
+        then: Callable[[Sequence[str], float | None, SaturatedRows | None], Preparation],
         stated: dict[str, Any],
     ) -> None:
         self.first, self.then = first, then
         plan = first.plan
-        self.parts = first.parts()
-        self.rest = then(self._names(list(range(first.n_units))), None)
+        self.parts = [*first.scales, *first.parts()]
+        self.rest = then(self._names(list(range(first.n_units))), None, first.plan.rows if first.has_scales else None)
         self.columns, self.target, self.candidates = plan.design.columns, plan.design.target, plan.design.candidates
         self.noise, self.public, self.not_protected = self.rest.noise, self.rest.public, self.rest.not_protected
         events: list[Event] = [part.event for part in self.parts]
@@ -218,9 +245,9 @@ class ScreenedScores(Preparation):
 
     def run(self, table: Table, rng: Source, progress: Progress | None = None) -> Outcome:
         """Screen all candidates, and go on with those that are left. Claim: ``decorrelated_scores.privacy.md``."""
-        center, units, values = self.first.run(table, rng)
+        center, units, values, rows = self.first.run(table, rng)
         names = self._names(units)
-        outcome = self.then(names, center).run(table, rng, progress)
+        outcome = self.then(names, center, rows).run(table, rng, progress)
         steps: list[StepRecord] = [part.record(value) for part, value in zip(self.parts, values, strict=True)]
         steps[-1] = steps[-1].model_copy(update={"columns": names})
         return replace(outcome, steps=(*steps, *outcome.steps))

@@ -12,6 +12,7 @@ from scipy.stats import norm
 import discreet as dc
 from discreet.errors import InvalidParameterError, MetadataError
 from discreet.kernels.moments.moments import GRID
+from discreet.kernels.rows.decorrelated_rows import OCTAVES, STEPS, SaturatedRows
 from discreet.kernels.rows.decorrelated_scores import (
     Fit,
     Scoring,
@@ -26,6 +27,7 @@ from discreet.kernels.sufficient_statistics.decorrelation import Decorrelation, 
 from discreet.mechanisms.rng import Source
 from discreet.methods.registry import method_of
 from discreet.methods.screening import decorrelated_estimates
+from discreet.methods.screening.decorrelated_plan import OF_UNIFORM
 from discreet.methods.screening.threshold_choice import Chosen
 
 BOX = {"type": "real", "lower": -1, "upper": 1}
@@ -121,9 +123,8 @@ def test_sums_are_the_same_by_any_blocks():
     """Whole numbers of each row: what stands beside a row changes nothing, to the last bit."""
     rng = np.random.default_rng(3)  # noqa: TID251 - simulated data, not noise
     cells = rng.integers(-GRID, GRID + 1, (500, 6)).astype(np.int16)
-    columns = saturated(
-        cells[:, :5], np.array([False, True, False, False, True]), (5, 3), np.array([0, 0, 9000, -29000, 0])
-    )
+    centers, halves = np.array([0, 0, 9000, -29000, 0]), np.array([20_000, GRID, 700, 40_000, GRID])
+    columns = saturated(cells[:, :5], np.array([False, True, False, False, True]), centers, halves)
     response, target = cells[:, 5].astype(np.int64), Target(77, 4000)
     large = rng.integers(-(2**32), 2**32, (5, 5))
     scoring = Scoring(large, large[0] * GRID, large.T.copy(), large[1] * GRID, 321)
@@ -151,10 +152,11 @@ def test_scores_without_noise_are_those_of_the_columns_beside_each_other():
     cells = np.rint(np.clip(x, -1, 1) * GRID).astype(np.int64)
     response = np.rint(np.clip(y, -1, 1) * GRID).astype(np.int64)
     columns, target = (
-        saturated(cells, np.zeros(4, dtype=bool), (1, 1), np.zeros(4, dtype=int)),
+        saturated(cells, np.zeros(4, dtype=bool), np.zeros(4, dtype=int), np.full(4, GRID)),
         Target(0, round(0.05 * GRID)),
     )
-    moments = columns_of(columns.mean(axis=0) / GRID, columns.T @ columns / n / GRID**2, 1e-9, np.zeros(4, dtype=bool))
+    means, products = columns.mean(axis=0) / GRID, columns.T @ columns / n / GRID**2
+    moments = columns_of(means, products, 1e-9, np.zeros(4, dtype=bool), 9.0, True)
     averages = target_sums(columns, response, target) / n / GRID**2
     first = pilot(moments, averages, n, 1e-9)
     plan = decorrelation(moments, first, n, np.eye(4, dtype=bool), round(0.1 * GRID), 0.7)
@@ -174,6 +176,41 @@ def test_with_many_rows_no_column_is_chosen_for_its_shape():
     columns = {**dict.fromkeys("uv", BOX), **dict.fromkeys("pq", COLUMNS["b"]), "y": COLUMNS["y"]}
     runs = [selected(cells, columns, seed, epsilon=2.0) for seed in range(10)]
     assert runs.count(("u", "p")) >= 8
+
+
+@pytest.mark.parametrize("relation", ["replace_one", "add_or_remove_one"])
+def test_wide_bounds_hide_no_column(relation):
+    """Columns that fill a 16th of their bounds, beside skewed and rare ones: no neighbor stands for one of them."""
+    narrow, rare = {"type": "real", "lower": -50, "upper": 50}, {"type": "integer", "lower": 0, "upper": 1}
+    kinds = ({"type": "real", "lower": 0, "upper": 200}, rare, narrow)
+    columns = {f"x{j}": kinds[j % 3] for j in range(15)} | {"y": {"type": "real", "lower": 0, "upper": 400}}
+    right = false = 0
+    for seed in range(12):
+        rng = np.random.default_rng(seed)  # noqa: TID251 - simulated data, not noise
+        n = 8000
+        z = 0.6 * rng.standard_normal((n, 1)) + 0.8 * rng.standard_normal((n, 15))
+        z[:, ::3], z[:, 1::3], z[:, 2::3] = 20.0 * np.exp(0.8 * z[:, ::3]), z[:, 1::3] > 0.9, 8.0 + 3.0 * z[:, 2::3]
+        effects = (0.8 * (z[:, j] - z[:, j].mean()) / z[:, j].std() for j in range(3))
+        cells = {f"x{j}": z[:, j].astype(int) if j % 3 == 1 else z[:, j] for j in range(15)}
+        cells["y"] = 40.0 + 8.0 * (sum(effects) + rng.standard_normal(n))
+        chosen = set(selected(cells, columns, seed, n if relation == "replace_one" else None, n0=n))
+        right, false = right + (chosen == {"x0", "x1", "x2"}), false + bool(chosen - {"x0", "x1", "x2"})
+    assert right >= 10
+    assert false <= 1
+
+
+def test_a_spread_is_read_from_the_logarithms_of_distances():
+    """Their mean, of a column of any spread, is as many octaves below that of one that fills its bounds."""
+    rng = np.random.default_rng(9)  # noqa: TID251 - simulated data, not noise
+    spreads = np.array([1.0, 0.5, 0.25, 0.125])
+    filled = rng.uniform(-1, 1, (20_000, 4)) * spreads * (GRID - 9000) + 9000
+    cells = np.column_stack([np.full(len(filled), GRID), np.rint(filled), np.zeros(len(filled))]).astype(np.int16)
+    rows = SaturatedRows(np.ones(4, dtype=bool), np.zeros(4, dtype=bool), centers=(9000,) * 4)
+    averages = rows.log_distances(cells, with_count=False) / STEPS / len(cells)
+    octaves = (1.0 - averages) * OCTAVES / 2.0 - OF_UNIFORM
+    assert octaves[:3] == pytest.approx([0.0, 1.0, 2.0], abs=0.2)  # what is nearer than OCTAVES counts as these
+    each = [rows.log_distances(cells[row : row + 1], with_count=True) for row in range(200)]
+    assert np.abs(each).max() == STEPS
 
 
 MANY_COLUMNS = {f"x{j}": BOX for j in range(19)}
@@ -205,7 +242,7 @@ def test_a_column_that_others_explain_is_left_out():
     prepared = method_of("decorrelated").prepare(metadata_of(columns, 1000), "y")
     leaks = np.array([[0.0, 0.0, 0.0], [0.15, 0.0, 0.0], [0.15, 0.15, 0.0]])
     ones = np.ones(3)
-    scores = Decorrelation(None, 0.0 * ones, ones, 0.0 * ones, ones, leaks)
+    scores = Decorrelation(None, 0.0 * ones, ones, 0.0 * ones, ones, leaks, 0.0 * leaks, 0.0 * ones)
     noisy = np.array([900.0, 210.0, 205.0])
 
     def left(scores):
@@ -217,12 +254,14 @@ def test_a_column_that_others_explain_is_left_out():
     exact, sure = left(scores._replace(leaks=0.0 * leaks))
     assert exact.units == [0, 1, 2]
     assert max(sure.values()) <= 0.5
+    bent, _ = left(scores._replace(leaks=0.0 * leaks, bends=leaks, coefficients=np.array([1.0, 0.0, 0.0])))
+    assert bent.units == [0]
 
 
 def test_a_column_is_cut_around_its_center():
     """At its center it is 0, at the nearer bound and as far beyond it 1 or -1; one of two values has no center."""
     cells = np.array([[-GRID], [-20_000], [-20_000 + (GRID - 20_000) // 2], [-7000], [GRID]]).astype(np.int16)
-    around = saturated(cells, np.array([False]), (1, 1), np.array([-20_000]))[:, 0] / GRID
+    around = saturated(cells, np.array([False]), np.array([-20_000]), np.array([GRID - 20_000]))[:, 0] / GRID
     assert around == pytest.approx([-1.0, 0.0, 0.5, 1.0, 1.0], abs=1e-3)
     metadata = metadata_of(COLUMNS)
     rows = method_of("decorrelated", x_center={"c": 1.0}).prepare(metadata, "y").plan.rows
@@ -305,6 +344,7 @@ def stored(cells, place, folder):
         ({"groups": (("a", "z"),)}, "must name candidates"),
         ({"x_center": {"z": 0.5}}, "x_center must name numeric candidates"),
         ({"x_center": {"a": 0.5}, "shares": {"x_center": 0.1}}, "must not have x_center"),
+        ({"saturation": 0.5, "shares": {"x_scale": 0.1}}, "must not have x_scale where saturation is given"),
     ],
 )
 def test_what_does_not_fit_is_refused(parameters, words):
