@@ -4,6 +4,7 @@
     python -m benchmarks.less_epsilon --columns chain --only decorrelated moments "moments, delta" BIC
     python -m benchmarks.less_epsilon --columns chain --only decorrelated --effects 1.5,0,0,0,0,0 0,1,0,1,0,0 --false
     python -m benchmarks.less_epsilon --columns chain --n-columns 19 --only decorrelated BIC
+    python -m benchmarks.less_epsilon --columns wide --n-columns 15 --only decorrelated --false
 
 Lei et al.'s two designs (six columns, three of which matter, alike and unlike), or more columns without an effect
 beside these, pure epsilon but where a delta is named: shares of tables whose right columns, all and no others, are
@@ -17,7 +18,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from scipy.special import ndtr
+from scipy.special import ndtr, ndtri
 
 import discreet as dc
 from discreet.kernels.subsets.best_subsets import best_subsets
@@ -62,8 +63,22 @@ METHODS: dict[str, tuple[str, dict[str, Any]]] = {
     "decorrelated": ("decorrelated", {}),
     "moments, delta": ("moments", {"delta": 1e-6, "y_bound": "private"}),
 }
-COLUMNS = {"uniform": (False, 0.0), "chain": (False, 0.6), "mixed": (True, 0.0), "mixed chain": (True, 0.5)}
-"""Whether some are of two values, unevenly, and others skewed; the correlation of each with the one before."""
+COLUMNS = {
+    "uniform": ("uniform", 0.0),
+    "chain": ("uniform", 0.6),
+    "mixed": ("mixed", 0.0),
+    "mixed chain": ("mixed", 0.5),
+    "wide": ("wide", 0.6),
+}
+"""Shapes, and the correlation of each column with the one before. Mixed: some of two values, unevenly, others skewed.
+Wide: skewed ones, rare ones of two values, and narrow ones that fill a 16th of their bounds, in turn."""
+
+KINDS = (
+    {"type": "real", "lower": 0, "upper": 200},
+    {"type": "integer", "lower": 0, "upper": 1},
+    {"type": "real", "lower": -50, "upper": 50},
+)
+"""Of wide columns, in turn: log-normal, rare, and 8 with a standard deviation of 3."""
 
 SHARES = {"x1": 0.2, "x4": 0.7, "x5": 0.3}
 """Of ones, where columns are mixed."""
@@ -89,10 +104,13 @@ def names_of(p: int) -> tuple[str, ...]:
 def table(design: Sequence[float], n: int, seed: int, columns: str = "uniform") -> pa.Table:
     """One table: columns as named, effects per standard deviation of a uniform one, noise of standard deviation one."""
     rng, p = Source.seeded(seed), len(design)
-    is_mixed, correlation = COLUMNS[columns]
+    shape, correlation = COLUMNS[columns]
     u = uniforms(rng, n, p) if not correlation else ndtr(_chain(normals(rng, n, p), correlation))
-    x, effects = (mixed(u) if is_mixed else 2.0 * u - 1.0), np.array(design)
-    y = x @ (effects / np.sqrt(3.0) / SDS if is_mixed else effects) + normals(rng, n)
+    x = {"uniform": lambda u: 2.0 * u - 1.0, "mixed": mixed, "wide": wide}[shape](u)
+    # Standard deviations over that of a uniform column.
+    sds = {"uniform": 1.0, "mixed": SDS[:p] * np.sqrt(3.0), "wide": x.std(axis=0) * np.sqrt(3.0)}[shape]
+    center = x.mean(axis=0) if shape == "wide" else 0.0
+    y = (x - center) @ (np.array(design) / sds) + normals(rng, n)
     return pa.table({**dict(zip(names_of(p), x.T, strict=True)), "y": y})
 
 
@@ -111,6 +129,15 @@ def mixed(u: Floats) -> Floats:
     return x
 
 
+def wide(u: Floats) -> Floats:
+    """Skewed columns, rare ones of two values and narrow ones, in turn, of uniform numbers."""
+    x = ndtri(u)
+    x[:, ::3] = np.minimum(20.0 * np.exp(0.8 * x[:, ::3]), 200.0)
+    x[:, 1::3] = u[:, 1::3] > 0.8
+    x[:, 2::3] = 8.0 + 3.0 * x[:, 2::3]
+    return x
+
+
 SDS = mixed((np.arange(100_000) + 0.5)[:, None] / 100_000 * np.ones(6)).std(axis=0)
 
 
@@ -118,7 +145,11 @@ def metadata(relation: str, n: int, columns_are: str = "uniform", p: int = 6) ->
     """Public bounds, and the number of rows where it is public."""
     ends = dict.fromkeys(names_of(p), 1.0) | {"y": BOUND}
     columns = {name: {"type": "real", "lower": -end, "upper": end, "source": "design"} for name, end in ends.items()}
-    if COLUMNS[columns_are][0]:
+    shape = COLUMNS[columns_are][0]
+    if shape == "wide":
+        columns |= {name: {**KINDS[j % 3], "source": "design"} for j, name in enumerate(names_of(p))}
+        columns["y"] = {"type": "real", "lower": -20, "upper": 20, "source": "design"}
+    if shape == "mixed":
         columns |= {name: {"type": "integer", "lower": 0, "upper": 1, "source": "design"} for name in SHARES}
         columns |= {name: {"type": "real", "lower": 0, "upper": LONGEST, "source": "design"} for name in SKEWED}
     public = {"n_rows": n} if relation == "replace_one" else {}
