@@ -83,3 +83,19 @@ def test_columns_of_another_format_may_be_called_by_numbers(place):
     """Their names are no line of the file."""
     pyarrow.parquet.write_table(pa.table({"0": [1.5], "1": [2.5]}), "numbered.parquet")
     assert place.run("metadata", "new", "numbered.parquet").err == ""
+
+
+def test_no_long_cell_is_searched(monkeypatch):
+    """A number and blanks can be cut in as many ways as the square of their number: one paste could stop a server."""
+    searched = list[int]()
+    match = re.fullmatch
+
+    def fullmatch(pattern, text):
+        searched.append(len(text))
+        return match(pattern, text[:1000])
+
+    monkeypatch.setattr(header.re, "fullmatch", fullmatch)
+    assert header.may_be_row(["age", f"1{' ' * 10**6}x"])
+    assert header.may_be_row(["age", "n" * 201])
+    assert not header.may_be_row(["age", "n" * 200])
+    assert max(searched) == 200

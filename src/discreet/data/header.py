@@ -22,9 +22,12 @@ _WORD = r"[Tt]rue|TRUE|[Ff]alse|FALSE|[Yy]es|YES|no|NA|[Nn]/[Aa]|NaN|nan|[-+]?in
 _AMOUNT = r"[<>~=]{1,2} ?\d.*|\d[\d.,]* ?[A-Za-z%€$£]{1,4}\d?|\d+ ?/ ?\d+|\d*[½¼¾]"
 _PLACE = r"\d+[- ]\D.*|[A-Za-z]{3,9}[. ]+\d{1,2},?( \d{2,4})?"
 _CODE = r"[A-Za-z]*\d+([.-]\d+){2,}|[A-Z]\d{2}\.\d+"
-_VALUE = rf"(?s){_NUMBER}|{_DATE}|{_WORD}|{_AMOUNT}|{_PLACE}|{_CODE}|[^@]+@[^@]+|.{{201,}}"
+_VALUE = rf"(?s){_NUMBER}|{_DATE}|{_WORD}|{_AMOUNT}|{_PLACE}|{_CODE}|[^@]+@[^@]+"
 """What a cell looks like, and a name does not: a number, a date or time, a truth value, a mark of a missing cell, an
-amount, a code, an address of a house or of mail, a text."""
+amount, a code, an address of a house or of mail."""
+
+_MOST_OF_A_NAME = 200
+"""Characters; what is longer is a text, and is not searched for patterns, which takes the square of its length."""
 
 
 def may_be_row(names: Sequence[str]) -> bool:
@@ -38,7 +41,11 @@ def may_be_row(names: Sequence[str]) -> bool:
     (False, True, True)
     """
     cells = [name.strip() for name in names]
-    return len(set(cells)) < len(cells) or any(not cell or re.fullmatch(_VALUE, cell) for cell in cells)
+    return len(set(cells)) < len(cells) or any(map(_is_value, cells))
+
+
+def _is_value(cell: str) -> bool:
+    return not 0 < len(cell) <= _MOST_OF_A_NAME or re.fullmatch(_VALUE, cell) is not None
 
 
 def require(header: Sequence[tuple[str, str]], columns: Sequence[str]) -> None:

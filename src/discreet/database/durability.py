@@ -1,7 +1,10 @@
-"""What a commit survives: a crash of the machine, whatever the database's own settings say."""
+"""What a commit survives: a crash of the machine, and other names of the file, whatever the database's settings say."""
 
+import os
 import sqlite3
 from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
 
 from sqlalchemy import Connection, text
 
@@ -36,11 +39,28 @@ def make_durable(connection: Connection, tables: Sequence[str]) -> str | None:
 
 
 def _sqlite_problem(connection: Connection) -> str | None:
+    if (shared := _shared_by(str(connection.engine.url.database))) is not None:
+        return f"it {shared}, and what is written by one name may not be seen by another"
     if connection.exec_driver_sql("PRAGMA synchronous").scalar() != _EXTRA:
         return "SQLite does not wait for the disk, so a crash would undo what was written"
     journal = connection.exec_driver_sql("PRAGMA journal_mode").scalar()
     if journal not in _JOURNALS:
         return f"it has journal_mode={journal}, so a crash would damage it: use another file system, or PostgreSQL"
+    return None
+
+
+def _shared_by(path: str) -> str | None:
+    """Return how a file has a further name, under which SQLite keeps a write-ahead log of its own; None if it has none.
+
+    Where a file alone is mounted, its log lies elsewhere than the file, and may be gone with a container.
+    """
+    with suppress(OSError):
+        if os.stat(path).st_nlink > 1:
+            return "has a hard link: remove it, or keep a copy in its place"
+    with suppress(OSError):  # elsewhere than on Linux
+        place = os.fsencode(os.path.realpath(path)).replace(b"\\", rb"\134").replace(b" ", rb"\040")
+        if place in (line.split()[4] for line in Path("/proc/self/mountinfo").read_bytes().splitlines()):
+            return "is mounted by itself: mount the folder that it is in"
     return None
 
 

@@ -52,14 +52,13 @@ def _wait(look: Callable[[], int | None], told: Callable[[], None]) -> int:
 
 def _try_file(path: str) -> int | None:
     """Return a handle on the locked file, or None while another one has it."""
-    handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+    handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        # Whoever had it has removed it: then this is a file that nobody else will find.
-        if os.path.exists(path) and os.path.samestat(os.fstat(handle), os.stat(path)):
+        if os.path.samestat(os.fstat(handle), os.stat(path)):
             return handle
-    except BlockingIOError:
-        pass
+    except (BlockingIOError, FileNotFoundError):
+        pass  # whoever had it has removed it: then this is a file that nobody else will find
     except BaseException:
         os.close(handle)
         raise

@@ -1,6 +1,8 @@
 """Transactions: whole or not at all, one moment when reading, and one line when something is wrong."""
 
+import os
 import sqlite3
+import subprocess
 import threading
 import warnings
 from contextlib import closing
@@ -232,3 +234,35 @@ def test_a_file_waits_for_the_disk_in_either_mode(opened, place, journal):
     with opened().write() as connection:
         assert connection.exec_driver_sql("PRAGMA journal_mode").scalar() == journal
         assert connection.exec_driver_sql("PRAGMA synchronous").scalar() == 3
+
+
+@pytest.mark.parametrize("place", ["sqlite"], indirect=True)
+def test_a_file_with_two_names_is_not_written(opened, open_at, place):
+    """SQLite's write-ahead log has the name of the file: by another name what it holds is not seen."""
+    one = opened(pooled=True)
+    write(one, "one")
+    other = place.with_name("other.sqlite")
+    os.link(place, other)
+    with pytest.raises(PolicyError, match="has a hard link"):
+        write(one, "two")
+    with pytest.raises(PolicyError, match="has a hard link"):
+        write(open_at(other, opened.args[1]), "three")
+    other.unlink()
+    write(one, "two")
+    assert words(one) == ["one", "two"]
+
+
+@pytest.mark.parametrize("place", ["sqlite"], indirect=True)
+def test_a_file_that_is_mounted_by_itself_is_not_written(opened, open_at, place):
+    """As into a container: its log would be elsewhere than the file."""
+    write(opened(), "one")
+    alone = place.with_name("a b.sqlite")
+    alone.touch()
+    if subprocess.run(["mount", "--bind", place, alone], stderr=subprocess.DEVNULL, check=False).returncode:
+        pytest.skip("this account may mount nothing")
+    try:
+        with pytest.raises(PolicyError, match="is mounted by itself"):
+            write(open_at(alone, opened.args[1]), "two")
+    finally:
+        subprocess.run(["umount", alone], check=True)
+    assert words(opened()) == ["one"]

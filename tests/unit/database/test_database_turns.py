@@ -1,10 +1,13 @@
 """Turns: one at a time, by name, and gone with whoever held one."""
 
 import hashlib
+import os
 import threading
 from pathlib import Path
 
 import pytest
+
+from discreet.database import turns
 
 NAME, OTHER = (hashlib.sha256(word).hexdigest() for word in (b"one", b"other"))
 
@@ -62,3 +65,33 @@ def test_without_locks_everybody_enters(opened, place):
     with database.turn(NAME, nobody_waits), opened().turn(NAME, nobody_waits):
         pass
     assert path.is_dir()
+
+
+@pytest.mark.parametrize("place", ["sqlite"], indirect=True)
+def test_a_file_that_is_removed_between_lock_and_look_is_no_turn(opened, monkeypatch):
+    """Whoever locked the file of one who was just leaving locks another, and does not enter without any."""
+    database = opened()
+    path, look, removed = Path(f"{database.place}.{NAME[:32]}.turn"), os.fstat, list[Path]()
+
+    def fstat(handle):
+        if not removed:
+            path.unlink()
+            removed.append(path)
+        return look(handle)
+
+    monkeypatch.setattr(turns.os, "fstat", fstat)
+    told = list[int]()
+    with database.turn(NAME, lambda: told.append(1)):
+        assert path.exists()
+    assert (removed, told) == ([path], [1])
+    assert not path.exists()
+
+
+@pytest.mark.parametrize("place", ["sqlite"], indirect=True)
+def test_no_link_is_followed(opened, tmp_path):
+    """Whoever may write beside a database makes nobody else create a file elsewhere."""
+    database = opened()
+    link, elsewhere = Path(f"{database.place}.{NAME[:32]}.turn"), tmp_path / "elsewhere"
+    link.symlink_to(elsewhere)
+    with database.turn(NAME, nobody_waits):
+        assert not elsewhere.exists()

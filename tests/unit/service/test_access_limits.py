@@ -2,11 +2,13 @@
 
 import pytest
 from argon2 import PasswordHasher, extract_parameters
+from fastapi import Request
 from fastapi.testclient import TestClient
 from tests.office import PASSWORD, open_office, settings_of
 
 from discreet.errors import NotSignedInError, TooManyRequestsError
 from discreet_service.access import authentication, digests
+from discreet_service.access.guard import address_of
 from discreet_service.access.roles import Role
 from discreet_service.context import open_context
 from discreet_service.store import users
@@ -121,3 +123,20 @@ def test_calls_are_counted_for_each_address_and_each_account(tmp_path):
         assert call("10.0.0.2") == 200
         assert [call(f"10.0.1.{number}", "ann") for number in range(4)] == [200, 200, 200, 429]
         assert call("10.0.1.9", "abe") == 200
+
+
+@pytest.mark.parametrize(
+    ("host", "counted"),
+    [
+        ("10.0.0.1", "10.0.0.1"),
+        ("::ffff:10.0.0.1", "10.0.0.1"),
+        ("2001:db8:1:2::1", "2001:db8:1:2::/64"),
+        ("2001:DB8:1:2:ffff:ffff:ffff:ffff", "2001:db8:1:2::/64"),
+        ("2001:db8:1:3::1", "2001:db8:1:3::/64"),
+        ("fe80::1%eth0", "fe80::/64"),
+        ("testclient", "testclient"),
+    ],
+)
+def test_all_addresses_of_one_network_of_ipv6_are_one_caller(host, counted):
+    """Who has one has 2^64 of them, each of which could guess a hundred times."""
+    assert address_of(Request({"type": "http", "client": (host, 1)})) == counted

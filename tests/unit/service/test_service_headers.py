@@ -48,3 +48,21 @@ def test_every_answer_closes_what_a_browser_would_leave_open(office):
         assert directives["default-src"] == "'none'"
         assert directives.get("script-src", "'none'") in ("'none'", "'self'")
     assert "sandbox" in policy(answers[3])
+
+
+def test_no_answer_leads_to_a_host_that_a_call_names(office):
+    """A path with a slash too many is not there: leading on would go where the call says, and to HTTP, with its key."""
+    for path in ("/datasets/", "/sign-in/", "/v1/me/", "/v1/health/"):
+        answer = office.client.get(path, headers={"Host": "other.example"}, follow_redirects=False)
+        assert answer.status_code == 404
+        assert "location" not in answer.headers
+    away = office.client.get("/datasets", headers={"Host": "other.example"}, follow_redirects=False)
+    assert away.headers["location"].startswith("/sign-in")
+
+
+def test_after_a_body_that_is_not_read_the_connection_ends(office):
+    """What follows it could be taken for another call, by this server or a proxy before it."""
+    long = office.client.post("/sign-in", content=b"x" * (2 << 20))
+    parts = office.client.post("/v1/plans", content=iter([b"0"]))
+    for answer in (long, parts):
+        assert (answer.status_code, answer.headers["connection"]) == (413, "close")

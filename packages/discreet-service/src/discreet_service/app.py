@@ -45,6 +45,7 @@ def create_app(settings: Settings, *, is_warm: bool = False) -> FastAPI:
         docs_url=None,
         redoc_url=None,
         openapi_url=f"{V1}/openapi.json",
+        redirect_slashes=False,  # it would lead to whatever host a call names, and from HTTPS to HTTP with its key
     )
     app.state.limits = RateLimits(settings.rate_per_minute)
     described: dict[int | str, dict[str, Any]] = {

@@ -61,7 +61,9 @@ class Surroundings:
         length = request.headers.get("content-length", "0")
         if request.headers.get("transfer-encoding") or not length.isdigit() or int(length) > MOST_BYTES:
             detail = f"A body must have a length of at most {MOST_BYTES}."
-            return pages.problem_for(request, problems.problem(413, "too-large", detail))
+            refusal = pages.problem_for(request, problems.problem(413, "too-large", detail))
+            refusal.headers["Connection"] = "close"  # what follows could be read as another call's beginning
+            return refusal
         try:
             self._limits.check(f"address {address_of(request)}")
         except TooManyRequestsError as error:

@@ -60,7 +60,11 @@ class FrameTable(Table):
 
     @cached_property
     def _header(self) -> list[tuple[str, str]]:
-        return [(str(name), kind_of(dtype)) for name, dtype in self._frame.collect_schema().items()]
+        return [(str(name), self._kind(name, kind_of(dtype))) for name, dtype in self._frame.collect_schema().items()]
+
+    def _kind(self, name: Any, kind: str) -> str:
+        """Return a storage type, in the storage's own words where narwhals has none."""
+        return kind if kind != "UNKNOWN" else storage_type(self._frame[name]) or kind
 
     @override
     def storage_types(self) -> Mapping[str, str]:
@@ -235,7 +239,7 @@ def column_of(values: Any, is_number: bool = False, is_unit: bool = False) -> An
             if not pa.types.is_dictionary(array.type) or pa.types.is_string(array.type.value_type):
                 return array
     cells = values.to_list() if isinstance(values, nw.Series) else values
-    return pa.array([_text(cell, is_number, is_unit) for cell in cells], pa.string())
+    return pa.array([_text_or_none(cell, is_number, is_unit) for cell in cells], pa.string())
 
 
 def _is_untyped(values: "nw.Series[Any]") -> bool:
@@ -249,6 +253,13 @@ def _whole(cell: str) -> str | None:
     except UnicodeEncodeError:  # half of a letter is no text, and two of them are not one
         return None
     return cell
+
+
+def _text_or_none(cell: Any, is_number: bool, is_unit: bool) -> str | None:
+    try:
+        return _text(cell, is_number, is_unit)
+    except Exception:  # of an object's own class, which may do as it likes
+        return None
 
 
 def _text(cell: Any, is_number: bool, is_unit: bool) -> str | None:

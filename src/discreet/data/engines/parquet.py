@@ -255,9 +255,16 @@ class ParquetTable(Table):
         )
 
     def _categories(self, part: _Part) -> list[str]:
-        """Return the text columns declared as categories: as dictionaries, each of their entries is looked at once."""
-        text = (name for name, kind in part.fields.items() if pa.types.is_string(kind) and name not in part.constants)
-        return [name for name in text if isinstance(self.metadata.columns.get(name), CategoryColumn)]
+        """Return the text columns declared as categories: as dictionaries, each of their entries is looked at once.
+
+        And those that are stored as dictionaries: else the library casts their places, and refuses what is no text.
+        """
+        text = (field for field in part.schema if pa.types.is_string(_batch_type(field.type)))
+        return [
+            field.name
+            for field in text
+            if pa.types.is_dictionary(field.type) or isinstance(self.metadata.columns.get(field.name), CategoryColumn)
+        ]
 
 
 def _footer(file: pa.NativeFile) -> pa.BufferReader:

@@ -74,6 +74,33 @@ def test_the_same_cells_in_any_frame_give_the_same_integers():
         np.testing.assert_array_equal(encoded(frame), expected)
 
 
+def _fails(*_):
+    raise RuntimeError("secret-cell")
+
+
+@pytest.mark.parametrize(("kind", "cell"), [(int, 3), (str, "x"), (Decimal, Decimal(1)), (float, 1.0), (object, None)])
+def test_an_object_that_fails_at_everything_is_a_missing_cell(kind, cell):
+    """Its class may do as it likes, when it is written, compared or encoded."""
+    own = type(
+        "Own", (kind,), dict.fromkeys(("__str__", "__repr__", "__eq__", "__abs__", "encode", "is_finite"), _fails)
+    )
+    odd = own() if cell is None else own(cell)
+    for is_unit in (False, True):
+        first, _, last = column_of([1, odd, "x"], is_unit=is_unit).to_pylist()
+        assert (first, last) == ("1", "x")
+
+
+def test_a_type_without_a_word_is_refused_before_a_charge():
+    """As an identifier, too: of what the library has no name for, Arrow has one."""
+    metadata = Metadata.from_value({**METADATA.to_dict(), "unit_id": "who"})
+    who = pa.array([1.0, 1.0], pa.run_end_encoded(pa.int32(), pa.float64()))
+    table = dc.open_table(pa.table({"who": who, "x": [1.0, 2.0], "s": ["1", "x"], "y": [1.0, 2.0]}), metadata)
+    with pytest.raises(DataMismatchError, match="must hold numbers or text"):
+        table.check(DESIGN.columns)
+    nothing = pa.table({"who": pa.nulls(2), "x": pa.nulls(2), "s": ["1", "x"], "y": [1.0, 2.0]})
+    dc.open_table(nothing, metadata).check(DESIGN.columns)
+
+
 def test_what_is_no_frame_is_refused():
     """Something else, and doubled names, are refused without a cell."""
     with pytest.raises(InvalidParameterError, match="pandas, polars or Arrow"):

@@ -306,6 +306,23 @@ def test_a_cell_that_is_no_text_is_a_missing_one(tmp_path: Path) -> None:
     np.testing.assert_array_equal(found, moments(pa.table(missing), declared()))
 
 
+@pytest.mark.parametrize("places", [pa.int8(), pa.int32()], ids=str)
+@pytest.mark.parametrize("kind", [pa.string(), pa.large_string()], ids=str)
+def test_an_identifier_in_a_dictionary_that_is_no_text_is_nobodys(
+    places: pa.DataType, kind: pa.DataType, tmp_path: Path
+) -> None:
+    """A pandas category is written so, with places of 8 bits: the library would refuse to read all of its rows."""
+    part = rows(20)
+    letters = pa.array([b"\xff\xfe", b"7", b"8"], pa.binary() if kind == pa.string() else pa.large_binary())
+    entries = pa.Array.from_buffers(kind, len(letters), letters.buffers())
+    pids = pa.DictionaryArray.from_arrays(pa.array([0] + [1, 2] * 9 + [1], places), entries, safe=False)
+    pq.write_table(pa.table({**part, "pid": pids}), tmp_path / "odd.parquet")
+    units = {"unit_id": "pid", "rows_per_unit": 2}
+    missing = pa.table({**part, "pid": [None] + ["7", "8"] * 9 + ["7"]})
+    found = moments(tmp_path / "odd.parquet", declared(**units))
+    np.testing.assert_array_equal(found, moments(missing, declared(**units)))
+
+
 def test_a_table_knows_its_files(tmp_path: Path) -> None:
     """Whoever gives one file as private and as public is told, in a folder too."""
     (tmp_path / "all").mkdir()

@@ -1,6 +1,7 @@
 """The guard of every route: without one no route is served, so that access is denied by default."""
 
 import inspect
+import ipaddress
 from collections.abc import Callable, Coroutine, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -197,5 +198,15 @@ def context_of(request: Request) -> Context:
 
 
 def address_of(request: Request) -> str:
-    """Return the caller's address, or "-"; behind a proxy, uvicorn's settings decide whom to believe."""
-    return request.client.host if request.client else "-"
+    """Return the caller's address, or "-"; behind a proxy, uvicorn's settings decide whom to believe.
+
+    Of IPv6 the network of 64 bits, as one caller has all of its addresses, and each would have limits of its own.
+    """
+    host = request.client.host if request.client else "-"
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        return host
+    if isinstance(address, ipaddress.IPv4Address):
+        return host
+    return str(address.ipv4_mapped or ipaddress.ip_network((int(address) >> 64 << 64, 64)))
