@@ -127,6 +127,10 @@ NUMERICS = {
 """How rounding was dealt with, explained."""
 
 STEPS = {
+    "x_center": "means of the columns",
+    "x_scale": "spreads of the columns",
+    "y_mean": "how many more rows have a target above its center than below",
+    "first_screening": "first screening of columns",
     "y_bound": "bound of the target",
     "y_center": "center of the target",
     "y_median": "median of the target",
