@@ -14,12 +14,8 @@ from discreet.data.design import Design
 from discreet.data.engine import Table
 from discreet.kernels.moments.moments import GRID
 from discreet.kernels.rows.decorrelated_rows import SaturatedRows
-from discreet.kernels.sufficient_statistics.decorrelation import (
-    Columns,
-    largest_difference,
-    most_difference,
-    whitening,
-)
+from discreet.kernels.sufficient_statistics.cut_columns import Columns
+from discreet.kernels.sufficient_statistics.public_check import largest_difference, most_difference, whitening
 from discreet.mechanisms.cube import check_cube, cube_noise, cube_variance
 from discreet.mechanisms.rng import Source
 from discreet.methods.base.method import Outcome, Preparation, Progress

@@ -10,7 +10,7 @@ from discreet.data.metadata import CategoryColumn, NumericColumn, half_width
 from discreet.errors import InvalidParameterError
 from discreet.kernels.moments.moments import GRID
 from discreet.kernels.rows.decorrelated_rows import SaturatedRows
-from discreet.kernels.sufficient_statistics.decorrelation import MOST_CENTER
+from discreet.kernels.sufficient_statistics.cut_columns import MOST_CENTER
 from discreet.methods.screening.units import FORCED, Units
 from discreet.typing import Bools, Floats
 

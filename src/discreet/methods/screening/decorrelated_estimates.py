@@ -14,15 +14,8 @@ from discreet.data.engine import Table
 from discreet.kernels.moments.moments import GRID
 from discreet.kernels.rows.decorrelated_rows import BINS, DISTANCES, OCTAVES, STEPS, SaturatedRows
 from discreet.kernels.rows.decorrelated_scores import Target
-from discreet.kernels.sufficient_statistics.decorrelation import (
-    SAMPLING,
-    Columns,
-    Pilot,
-    columns_of,
-    corrected,
-    pilot,
-    shrunk_means,
-)
+from discreet.kernels.sufficient_statistics.cut_columns import Columns, columns_of, shrunk_means
+from discreet.kernels.sufficient_statistics.decorrelation import SAMPLING, Pilot, corrected, pilot
 from discreet.mechanisms.additive import discrete_laplace
 from discreet.mechanisms.cube import cube_noise, cube_variance
 from discreet.mechanisms.quantile import noisy_quantile

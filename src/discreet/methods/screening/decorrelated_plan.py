@@ -15,7 +15,7 @@ from discreet.data.design import Design
 from discreet.errors import InvalidParameterError
 from discreet.kernels.moments.moments import GRID
 from discreet.kernels.rows.decorrelated_rows import BINS, DISTANCES, OCTAVES, STEPS, SaturatedRows
-from discreet.kernels.sufficient_statistics.decorrelation import Columns, public_columns
+from discreet.kernels.sufficient_statistics.cut_columns import Columns, public_columns
 from discreet.mechanisms.additive import check_scale
 from discreet.mechanisms.cube import check_cube, cube_variance
 from discreet.methods.base.known_columns import KnownColumns

@@ -23,7 +23,8 @@ from discreet.kernels.rows.decorrelated_scores import (
     score_sums,
     target_sums,
 )
-from discreet.kernels.sufficient_statistics.decorrelation import Decorrelation, columns_of, decorrelation, pilot
+from discreet.kernels.sufficient_statistics.cut_columns import columns_of
+from discreet.kernels.sufficient_statistics.decorrelation import Decorrelation, decorrelation, pilot
 from discreet.mechanisms.rng import Source
 from discreet.methods.registry import method_of
 from discreet.methods.screening import decorrelated_estimates
