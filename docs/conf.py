@@ -11,7 +11,7 @@ author = "The Discreet developers"
 project_copyright = author
 version = release = installed("discreet")
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "numpydoc", "glossary_links", "page_descriptions"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "numpydoc", "glossary_links", "page_descriptions", "menu_levels"]
 autodoc_default_options = {"undoc-members": False}
 autodoc_typehints = "none"
 numpydoc_show_class_members = False
@@ -24,3 +24,4 @@ html_title = f"Discreet {version}"
 html_show_sphinx = False
 html_static_path = ["_static"]
 html_css_files = ["discreet.css"]
+html_favicon = "../packages/discreet-service/src/discreet_service/pages/static/icon.svg"

@@ -44,6 +44,46 @@ def check_basics(page: "Page", name: str) -> None:
     assert head["width"] <= head["window"], f"{name} is {head['width']} pixels wide in a window of {head['window']}"
 
 
+SMALL_LETTERS = """() => {
+  const found = [], walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (walker.nextNode()) {
+    const words = walker.currentNode.textContent.trim(), parent = walker.currentNode.parentElement;
+    const box = parent.getBoundingClientRect(), picture = parent.closest("svg");
+    if (!words || box.width < 2 || box.height < 2 || parent.closest("script, style, noscript")) continue;
+    const drawn = picture?.viewBox.baseVal?.width, scale = drawn ? picture.getBoundingClientRect().width / drawn : 1;
+    const size = scale * parseFloat(getComputedStyle(parent).fontSize);
+    if (size < LEAST) found.push([words.slice(0, 40), size]);
+  }
+  return found;
+}"""
+"""Texts smaller than some pixels, in pictures too, which shrink on a phone."""
+
+BROKEN_WORDS = r"""() => {
+  const found = [], range = document.createRange();
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  const unseen = element => element && (getComputedStyle(element).clipPath !== "none" || unseen(element.parentElement));
+  while (walker.nextNode()) {
+    const text = walker.currentNode;
+    if (text.parentElement.closest("svg, code, pre, script, style") || unseen(text.parentElement)) continue;
+    for (const word of text.textContent.matchAll(/\p{L}+|\p{N}[\p{N}.,]*/gu)) {
+      range.setStart(text, word.index);
+      range.setEnd(text, word.index + word[0].length);
+      if (new Set([...range.getClientRects()].map(box => Math.round(box.top))).size > 1) found.push(word[0]);
+    }
+  }
+  return found;
+}"""
+"""Words and numbers that a line's end cuts in two."""
+
+
+def check_letters(page: "Page", name: str, least: float = 12.0) -> None:
+    """Fail where a letter is smaller than `least` pixels, or where a word or a number is cut in two."""
+    small = page.evaluate(SMALL_LETTERS.replace("LEAST", f"{least - 0.05}"))
+    assert not small, (name, page.viewport_size, small[:5])
+    broken = page.evaluate(BROKEN_WORDS)
+    assert not broken, (name, page.viewport_size, broken[:10])
+
+
 def check_accessible(page: "Page", name: str) -> None:
     """Fail with axe-core's findings on a page, at its present width, light and dark."""
     findings = {}

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser
 
-from tests.acceptance.accessibility import NARROW, check_accessible, check_basics
+from tests.acceptance.accessibility import NARROW, check_accessible, check_basics, check_letters
 from tests.acceptance.test_notebooks import NOTEBOOKS, cells, run
 
 WIDTHS = ({"width": 1280, "height": 900}, {"width": 375, "height": 740}, NARROW)
@@ -23,7 +23,23 @@ def check_file(browser: Browser, file: Path, *, scrolls: bool = False) -> None:
         page.set_viewport_size(size)  # type: ignore[arg-type]
         if not scrolls:
             check_basics(page, file.name)
+        if not scrolls and size != NARROW:
+            check_letters(page, file.name)
         check_accessible(page, file.name)
+    page.close()
+
+
+def test_small_letters_and_cut_words_are_seen(browser: Browser) -> None:
+    """Control: a picture that shrinks, and a cell too narrow for its word."""
+    page = browser.new_page()
+    shrunk = "<svg viewBox='0 0 900 20' style='width:300px'><text y=15 font-size=13>small</text></svg>"
+    narrow = "<p style='width:2em;overflow-wrap:anywhere'>integer</p>"
+    for body, what in ((shrunk, "small"), (narrow, "integer")):
+        page.set_content(f"<html lang=en><title>t</title><main>{body}</main></html>")
+        with pytest.raises(AssertionError, match=what):
+            check_letters(page, "a page")
+    page.set_content("<html lang=en><title>t</title><main><p>integer</p></main></html>")
+    check_letters(page, "a page")
     page.close()
 
 

@@ -68,7 +68,7 @@ def test_a_screening_that_could_tell_says_that_its_names_are_as_many_as_asked(pl
     """Without the noise test, where a column can stand out the names may be right: nothing more can be told of them."""
     text = told(place.select("--yes", "--no-noise-test", "-k", 1, method="sis", epsilon=8, candidates="age,income"))
     assert "The number of selected columns is fixed: a table without any effect would give as many." in text
-    assert "With 240 rows, a column needs a correlation of about" in text
+    assert "With 240 rows, a column with a correlation of about" in text
 
 
 def test_a_clear_effect_stands_out_of_noisy_moments(place):

@@ -176,7 +176,7 @@ def test_analysts_do_not_see_each_other(office):
 
 
 def test_a_dataset_without_an_allotment_looks_like_none(office):
-    """Analysts see no data set that their projects have no part of: not in lists, not by name, not in plans."""
+    """Analysts see no data set of which their projects have no allotment: not in lists, not by name, not in plans."""
     source = {"data": {"root": "tables", "path": "hidden.parquet"}}
     other = {"metadata": METADATA | {"dataset": "hidden"}, "source": source}
     assert office.call("cora", "POST", "/datasets", json=other).status_code == 201

@@ -21,7 +21,7 @@ from discreet_service.settings import Settings, read_settings
 from discreet_service.setup import set_up
 from discreet_service.use_cases import people as accounts
 from discreet_service.worker.loop import work
-from tests.acceptance.accessibility import NARROW, check_accessible, check_basics
+from tests.acceptance.accessibility import NARROW, check_accessible, check_basics, check_letters
 from tests.acceptance.conftest import METADATA
 from tests.acceptance.conftest import people as rows
 from tests.effort import either
@@ -158,7 +158,7 @@ def metadata_text(dataset: str, **changes: Any) -> str:
 
 
 def open_to_analyst(browser: Browser, url: str, dataset: str, **options: Any) -> None:
-    """A curator registers a data set, gives it a cap, and a project a part of it; all through the pages."""
+    """A curator registers a data set, gives it a cap, and a project an allotment; all through the pages."""
     text = options.pop("metadata", metadata_text(dataset))
     with person(browser, url, "curator", **options) as curator:
         curator.go("/register")
@@ -167,7 +167,7 @@ def open_to_analyst(browser: Browser, url: str, dataset: str, **options: Any) ->
         curator.says("The data set is registered.")
         curator.press("Set a cap")
         curator.fill(epsilon="3", delta="1e-5")
-        curator.press("Go on")
+        curator.press("Continue")
         curator.says("The cap is not refilled by time.")
         curator.press("Set the cap")
         curator.says("The cap is set.")
@@ -180,8 +180,8 @@ def open_to_analyst(browser: Browser, url: str, dataset: str, **options: Any) ->
         curator.go(f"/datasets/{dataset}")
         curator.page.get_by_label("Project", exact=True).select_option("demo")
         curator.fill(epsilon="2", delta="1e-6")
-        curator.press("Give this part")
-        curator.says("The project has its part.")
+        curator.press("Set the allotment")
+        curator.says("The allotment is set.")
 
 
 def ask(analyst: Person, dataset: str, epsilon: str, purpose: str, method: str = "pcls") -> str:
@@ -464,6 +464,8 @@ def test_every_page_at_every_width(browser: Browser, url: str, office: Office) -
                 for size in (DESKTOP, PHONE, NARROW):
                     page.set_viewport_size(size)
                     check_page(page, place)
+                    if size is not NARROW:
+                        check_letters(page, place)
                     if size in either((PHONE,), (DESKTOP, PHONE)):
                         check_accessible(page, place)
                 keep_shots(page, f"{name}-{place.strip('/').replace('/', '-').replace('?', '-') or 'home'}")

@@ -224,7 +224,7 @@ def test_what_is_withdrawn_or_rejected_costs_nothing(office):
 
 
 def test_the_cap_is_everybodys_and_the_allotment_is_the_projects(office):
-    """A project cannot spend more than its part, and all together no more than the cap; what waits does not count."""
+    """A project cannot spend more than its allotment, and all no more than the cap; what waits does not count."""
     assert office.call("cora", "PUT", "/datasets/toy/allotments/beta", json={"epsilon": 2.5}).status_code == 200
     large = office.ask("large-key-01", parameters={"epsilon": 2})
     other = office.ask("other-key-01", who="abe", project="beta", parameters={"epsilon": 1.25})

@@ -113,9 +113,9 @@ def allot(
     witness: WitnessOption = None,
     json_: Json = False,
 ) -> None:
-    """Set what a project may spend of a data set's cap.
+    """Set a project's allotment: what it may spend of a data set's cap.
 
-    Nothing is set aside for the project: what several projects may spend can add up to more than the cap.
+    Nothing is set aside for the project: the allotments of several projects may add up to more than the cap.
 
     \b
     Example:

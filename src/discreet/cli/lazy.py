@@ -53,7 +53,7 @@ class PluggedCommand(ListedCommand):
         for entry in metadata.entry_points(group=ENTRY_POINTS, name=self.name):
             command = get_command(entry.load())
             command.name = self.name
-            return command
+            return _without_panels_where_narrow(command)
         raise NotInstalledError(self.content, self.package)
 
 

@@ -200,7 +200,7 @@ def fits(epsilons: Sequence[float], rows: Rows, title: str) -> list[str]:
     if not rows:
         return []
     several = len({row["scenario"] for row in rows}) > 1
-    heads = ["error", "half width", "coverage", "vacuous"]
+    heads = ["error", "half width", "coverage", "uninformative"]
     if several:
         heads = ["mean error", "worst", "mean half width", "worst", "least coverage"]
     table = [["A linear fit of the right columns", *heads]]

@@ -173,8 +173,8 @@ def note_lines(question: "workflow.Question", expectation: "workflow.Expectation
     if question.goal is None:
         largest = max((row["error"] for row in expectation.rows), default=0.0)
         notes += [
-            f"right: {WORDS['right']}; its standard error is at most {largest:.2f} (--tables: finer). Tables and "
-            "draws are the same at every epsilon, and curves are the nearest that do not fall.",
+            f"right: {WORDS['right']}. Its standard error is at most {largest:.2f}; more --tables make it smaller. "
+            "Every epsilon has the same tables and draws. The curves are the nearest ones that do not fall.",
             f"overlap: {WORDS['overlap']}.",
             f"explained: {WORDS['explained']}.",
         ]
@@ -261,9 +261,9 @@ def _fit_notes(question: "workflow.Question", expectation: "workflow.Expectation
         noise = f"delta {question.delta:.0g}" if question.delta else "no delta"
         notes.append(
             f"A linear fit of the right columns: what `discreet fit` gives for them at this epsilon, with "
-            f"{noise}. error: mean absolute error of a coefficient, and half width: of its 95% interval where it has "
-            "two ends, in the target's unit per half range of a column; coverage: the share of intervals with an "
-            "end that hold the effect; vacuous: the uninformative share."
+            f"{noise}. error: the mean absolute error of a coefficient. half width: half of its 95% interval, if "
+            "that has two ends. Both are in the target's unit per half range of a column. coverage: the share of "
+            "intervals with an end that contain the effect. uninformative: the share of intervals without an end."
         )
     reasons = dict.fromkeys(expectation.fits_refused.values())
     notes += [f"Left out: a fit of the right columns. {visible(reason)}" for reason in reasons]
@@ -278,8 +278,8 @@ def _theorem(theorem: dict[str, Any], several: bool) -> list[str]:
     sentence = (
         "all of its conditions hold; it is about growing tables, not about how often a table of this size is right."
         if not failing
-        else f"its conditions do not all hold ({failing} of {len(conditions)} {'fails' if failing == 1 else 'fail'}), "
-        "so it does not apply."
+        else f"{failing} of its {len(conditions)} conditions {'is' if failing == 1 else 'are'} not met, so it does "
+        "not apply."
     )
     return [f"Lei et al., theorem {theorem['theorem']} ({where}): {sentence}", *map(_condition, conditions)]
 
@@ -287,8 +287,8 @@ def _theorem(theorem: dict[str, Any], several: bool) -> list[str]:
 def _condition(condition: dict[str, Any]) -> str:
     quantity, sign = condition["quantity"], SIGNS[condition["relation"]]
     needed = "more than is possible" if condition["needed"] is None else f"{sign} {_plain(condition['needed'])}"
-    verdict = "holds" if condition["holds"] else "fails"
-    return f"  {verdict}: {quantity} {_plain(condition['found'])}; {needed} is needed so that {condition['purpose']}"
+    verdict = "met" if condition["holds"] else "not met"
+    return f"  {verdict}: {quantity} {_plain(condition['found'])}, must be {needed} so that {condition['purpose']}"
 
 
 def _plain(value: float) -> str:

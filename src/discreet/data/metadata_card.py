@@ -26,7 +26,7 @@ def metadata_card(metadata: "Metadata", title: str) -> str:
     general = [
         ("Data set", metadata.dataset),
         ("Protected unit", metadata.unit),
-        ("Rows a unit may own", f"{metadata.rows_per_unit:,}"),
+        ("Rows per unit, at most", f"{metadata.rows_per_unit:,}"),
         ("Neighboring relation", metadata.neighboring.value),
         ("Number of rows", "private" if metadata.n_rows is None else f"{metadata.n_rows:,}, public"),
     ]

@@ -148,7 +148,7 @@ class Allotment(Sums):
 
 MEANINGS = {
     "grant": "cap set",
-    "allot": "project's cap set",
+    "allot": "allotment set",
     "reserve": "budget reserved",
     "touch": "rows opened",
     "release": "released",

@@ -41,8 +41,8 @@ def check_allotted(store: Store, account: Account, allotment: Allotment | None, 
         return allotment
     command = _command(store, "allot", account.dataset, project, epsilon="E", delta=as_text(account.delta_cap))
     raise BudgetError(
-        f"A project must be allotted a part of the cap of dataset={account.dataset!r}, kept in "
-        f"{account.accounting.value}, but project={project!r} is not. The owner of the data allots it with `{command}`."
+        f"A project must have an allotment of the cap of dataset={account.dataset!r}, kept in "
+        f"{account.accounting.value}, but project={project!r} has none. The owner of the data sets it with `{command}`."
     )
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from discreet.notebook import Drawing
-from discreet.report.drawing import SHARES, STYLES, Key, panel, plain, shares, svg
+from discreet.report.drawing import HEIGHT, SHARES, STYLES, WIDTH, Key, panel, plain, shares, svg
 from discreet.report.words import number, percent
 
 
@@ -43,7 +43,7 @@ def accuracy_chart(ratings: Sequence[Rated]) -> Drawing:
     """
     names = list(dict.fromkeys(rating.mechanism for rating in ratings))
     epsilons = sorted({rating.epsilon for rating in ratings})
-    drawing = panel(430, 280, (epsilons[0], epsilons[-1]), (0, 1), log_x=True)
+    drawing = panel(WIDTH, HEIGHT, (epsilons[0], epsilons[-1]), (0, 1), log_x=True)
     drawing.x_axis([(epsilon, plain(epsilon)) for epsilon in epsilons], "Epsilon (nats)")
     drawing.y_axis(shares(SHARES), "Best columns found")
     points_of = {
@@ -57,7 +57,7 @@ def accuracy_chart(ratings: Sequence[Rated]) -> Drawing:
         drawing.line([(x, y) for x, y, _ in points], color, dash=dash)
         for x, y, _ in points:
             drawing.dot(x, y, color, 40)
-    drawing.legend_right([Key(name, color, dash=dash) for name, (color, dash) in zip(names, STYLES, strict=False)])
+    drawing.legend_below([Key(name, color, dash=dash) for name, (color, dash) in zip(names, STYLES, strict=False)])
     last = [rating for rating in ratings if rating.epsilon == epsilons[-1]]
     description = "; ".join(f"{rating.mechanism}: {percent(rating.overlap)}" for rating in last)
     return Drawing(svg(drawing, f"At epsilon {number(epsilons[-1])}: {description}"))

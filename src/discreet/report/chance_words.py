@@ -78,18 +78,18 @@ def _by_noise(chance: float, what: str) -> str:
     return f"if no column had an effect, {frequency(chance)} tables would still give {what}"
 
 
-_SMALLER = "if it is smaller, a larger correlation is needed."
-_LESS = "if they vary less, a larger correlation is needed."
+_SMALLER = "With a smaller one, the correlation must be larger."
+_LESS = "If they vary less, the correlation must be larger."
 _THIRD, _SIXTH = (f"a target whose standard deviation is a {part} of its" for part in ("third", "sixth"))
 
 SUPPOSED = {
-    "clip": f"This supposes that the target's standard deviation is a third of its clipping bound; {_SMALLER}",
-    "even": f"This supposes columns that spread evenly over their bounds, and {_THIRD} clipping bound; {_LESS}",
-    "range": f"This supposes columns that spread evenly over their bounds, and {_SIXTH} declared range; {_LESS}",
-    "normal": "This supposes that the target and the columns are normally distributed.",
-    "values": "This supposes that the target has two values, each in half of the rows.",
+    "clip": f"This assumes that the target's standard deviation is a third of its clipping bound. {_SMALLER}",
+    "even": f"This assumes columns that spread evenly over their bounds, and {_THIRD} clipping bound. {_LESS}",
+    "range": f"This assumes columns that spread evenly over their bounds, and {_SIXTH} declared range. {_LESS}",
+    "normal": "This assumes that the target and the columns are normally distributed.",
+    "values": "This assumes that the target has two values, each in half of the rows.",
 }
-"""What the correlation that is needed supposes of the target."""
+"""What the needed correlation assumes of the target."""
 
 
 def needed(chance: ChanceRecord | None) -> str | None:
@@ -104,7 +104,7 @@ def needed(chance: ChanceRecord | None) -> str | None:
 
 
 def supposed(chance: ChanceRecord | None) -> str | None:
-    """Return what the correlation that a column needs supposes of the target, in one sentence; None where nothing."""
+    """Return what the needed correlation assumes of the target, in one or two sentences; None where nothing."""
     return None if chance is None or chance.supposes is None else SUPPOSED[chance.supposes]
 
 
@@ -115,14 +115,13 @@ def _rule(chance: ChanceRecord) -> str | None:
     if votes is not None:
         if votes > 1.0:
             return f"no column is chosen {often}, even with the votes of all blocks"
-        return f"a column needs the votes of {100.0 * votes:.0f}% of the blocks to be chosen {often}"
+        return f"a column with the votes of {100.0 * votes:.0f}% of the blocks is chosen {often}"
     if correlation is not None:
         if correlation > 1.0:
             return f"no column is chosen {often}, however much it correlates with the target"
-        high = ": more than half of the target's variance" if correlation**2 > 0.5 else ""
-        return (
-            f"a column needs a correlation of about {number(correlation, 2)} with the target to be chosen {often}{high}"
-        )
+        size = f"a correlation of about {number(correlation, 2)} with the target"
+        high = " (more than half of its variance)" if correlation**2 > 0.5 else ""
+        return f"a column with {size}{high} is chosen {often}; one with less may be missed"
     if chance.could_stand_out is False:
         return "a column is chosen by chance alone: the choice does not use its score"
     return None

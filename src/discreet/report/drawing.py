@@ -4,6 +4,8 @@ import math
 from bisect import bisect
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
+from textwrap import fill
 
 from markupsafe import escape
 
@@ -24,15 +26,19 @@ STYLES = (
 )
 """Color and dashes of curves: told apart in black and white, and by those who do not see all colors."""
 
-WIDTH, HEIGHT = 350, 240
+WIDTH, HEIGHT = 240, 196
+"""Of a panel, in pixels: with its axis, a phone shows it without making its letters smaller than 12 pixels."""
+
 SHARES = (0, 0.25, 0.5, 0.75, 1)
 DASHED, DOTTED = "5,4", "2,3"
 
-_FONT_SIZE, _LINE_HEIGHT = 13, 15
+_FONT_SIZE, _LINE_HEIGHT, _LETTER = 13, 15, 6.7
 _TO_MIDDLE = 4.5
 """From the middle of a line of words down to its base line."""
+_PHONE = 306
+"""Pixels of a picture on a phone."""
 _TICK, _GAP, _PADDING = 5, 10, 6
-_KEY_HEIGHT, _SYMBOL = 20, 26
+_KEY_HEIGHT, _SYMBOL, _BETWEEN_KEYS = 20, 26, 32
 _RISE_COS, _RISE_TAN = math.cos(math.radians(50)), math.tan(math.radians(50))
 
 Tick = tuple[float, str]
@@ -145,7 +151,7 @@ class Panel:
             self.top += height + 3
 
     def x_axis(self, ticks: Sequence[Tick], title: str, grid: bool = True, has_labels: bool = True) -> None:
-        """Draw the axis below, with as many of its labels as have room; the title may have several lines."""
+        """Draw the axis below, with as many of its labels as have room; a long title has several lines."""
         deepest = 0
         shown = _legible([(self.x(value), label) for value, label in ticks]) if has_labels else []
         for at in (self.x(value) for value, _ in ticks):
@@ -159,6 +165,7 @@ class Panel:
         self.marks.append(_stroke(0, self.height, self.width, self.height, MUTED))
         self.bottom = max(self.bottom, _TICK + deepest)
         if title:
+            title = fill(title, int(max(self.width, WIDTH) / _LETTER))
             self.marks.append(_text(self.width / 2, self.height + self.bottom + _LINE_HEIGHT + 5, title, INK, "middle"))
             self.bottom += 5 + (title.count("\n") + 1) * _LINE_HEIGHT
             beyond = (max(pixels(visible(line)) for line in title.split("\n")) - self.width) / 2
@@ -182,9 +189,11 @@ class Panel:
             self.left += _GAP + _FONT_SIZE
 
     def legend_above(self, keys: Sequence[Key]) -> None:
-        """Write a legend in one line above."""
-        self.marks += _legend(keys, 0, -self.top - _KEY_HEIGHT, len(keys))
-        self.top += _KEY_HEIGHT + 6
+        """Write a legend above: in one line if the panel is wide enough for it, else a key a line."""
+        columns = len(keys) if len(keys) * legend_step(keys) - _BETWEEN_KEYS <= self.width + _FONT_SIZE else 1
+        height = sum(_legend_rows(keys, columns))
+        self.marks += _legend(keys, 0, -self.top - height, columns)
+        self.top += height + 6
 
     def legend_below(self, keys: Sequence[Key]) -> None:
         """Write a legend below, a key a line."""
@@ -214,6 +223,11 @@ def rows_panel(width: float, row_height: float, n_rows: int, x: tuple[float, flo
     return Panel(Scale(*x, 0, width, log_x), Scale(-0.5, n_rows - 0.5, 0, row_height * n_rows))
 
 
+def room_beside(labels: Iterable[str], gap: float = 12.0) -> float:
+    """Return the width of a panel beside labels, so that a phone shows both in letters of 12 pixels."""
+    return max(_PHONE - gap - max(map(pixels, labels), default=0.0), _PHONE / 2)
+
+
 def shares(values: Iterable[float]) -> list[Tick]:
     """Return an axis of shares in percent."""
     return [(value, f"{value:.0%}") for value in values]
@@ -239,9 +253,9 @@ def element(
     """Return panels in rows, told to those who do not see them, with one legend above all and a title below."""
     lefts = [max(cell.left for cell in column) for column in zip(*rows, strict=True)]
     x, marks = float(_PADDING), []
-    y = _PADDING + (math.ceil(len(keys) / columns) * _KEY_HEIGHT + _GAP if keys else 0.0)
-    marks += _legend(keys, x + lefts[0], _PADDING, columns)
-    width = 0.0
+    y = _PADDING + (sum(_legend_rows(keys, columns)) + _GAP if keys else 0.0)
+    marks += _legend(keys, x, _PADDING, columns)
+    width = x + legend_step(keys) - _BETWEEN_KEYS if columns == 1 and keys else 0.0
     for line in rows:
         y += max(cell.top for cell in line)
         x = float(_PADDING)
@@ -271,14 +285,21 @@ def on_paper(picture: str) -> str:
 
 def legend_step(keys: Sequence[Key]) -> float:
     """Return the pixels from one key of a legend's row to the next: the longest words have room."""
-    return _SYMBOL + 34 + max((pixels(visible(key.words)) for key in keys), default=0.0)
+    return _SYMBOL + 2 + _BETWEEN_KEYS + max((pixels(visible(key.words)) for key in keys), default=0.0)
+
+
+def _legend_rows(keys: Sequence[Key], columns: int) -> list[float]:
+    """Heights of a legend's rows: words may have several lines."""
+    rows = [keys[at : at + columns] for at in range(0, len(keys), columns)]
+    return [_KEY_HEIGHT + _LINE_HEIGHT * max(key.words.count("\n") for key in row) for row in rows]
 
 
 def _legend(keys: Sequence[Key], x: float, y: float, columns: int) -> list[str]:
     step = legend_step(keys)
     marks = []
+    tops = list(accumulate(_legend_rows(keys, columns), initial=y))
     for at, key in enumerate(keys):
-        left, middle = x + at % columns * step, y + at // columns * _KEY_HEIGHT + _KEY_HEIGHT / 2
+        left, middle = x + at % columns * step, tops[at // columns] + _KEY_HEIGHT / 2
         if key.shape == "stroke":
             way = _way([(left, middle), (left + _SYMBOL - 4, middle)])
             marks.append(_path(way, key.color, key.thickness, key.dash))

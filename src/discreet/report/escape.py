@@ -123,6 +123,11 @@ def lines(value: str) -> Markup:
 
 
 @cache
+def parted(text: object) -> Markup:
+    """Return a text for a page whose long names may go on in the next line after an underscore."""
+    return Markup(str(to_html(text)).replace("_", "_<wbr>"))  # noqa: S704 - escaped before
+
+
 def environment(format: str) -> "Environment":
     """Return the templates of a format, in which whatever is told is escaped for it."""
     from jinja2 import Environment, PackageLoader, StrictUndefined  # what renders nothing must not wait for it
@@ -137,7 +142,14 @@ def environment(format: str) -> "Environment":
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"flow": flow, "fill": fill, "lines": lines, "listed": listed, "plain": to_text}
+    environment.filters |= {
+        "flow": flow,
+        "fill": fill,
+        "lines": lines,
+        "listed": listed,
+        "plain": to_text,
+        "parted": parted,
+    }
     environment.globals |= {"field": field, "line": line}
     return environment
 

@@ -7,14 +7,30 @@ from dataclasses import dataclass
 from discreet.release import CoefficientRecord, FitRecord, Release
 from discreet.report import estimates, noise_box, request_facts
 from discreet.report import sizes as by_size
-from discreet.report.drawing import ACCENT, INK, MUTED, PALE, PAPER, Key, Panel, Tick, round_ticks, rows_panel, svg
+from discreet.report.drawing import (
+    ACCENT,
+    INK,
+    MUTED,
+    PALE,
+    PAPER,
+    WIDTH,
+    Key,
+    Panel,
+    Tick,
+    room_beside,
+    round_ticks,
+    rows_panel,
+    svg,
+)
 from discreet.report.hybrids import ALONE
 from discreet.report.price import price
 from discreet.report.vocabulary import IN_TARGETS_UNIT
 from discreet.report.widths import cut, squeezed
 from discreet.report.words import at_most, number, shortened, visible
 
-_WIDTH, _ROW, _LONGEST = 380, 24, 32
+_ROW, _LONGEST = 24, 32
+_STEP_ROW = 40
+"""Of a step, whose name stands above its bar."""
 _BOTH, _ALONE = "with privacy noise", "sampling alone"
 _WITH = "with the private rows"
 _FAR = 4.0
@@ -42,7 +58,7 @@ def coefficients(release: Release, fitted: FitRecord) -> str:
     bars = _bars(release, fitted)
     valued = [(at, bar) for at, bar in enumerate(bars) if not math.isnan(bar.estimate)]
     start, end = _domain([bar for _, bar in valued])
-    drawing = rows_panel(_WIDTH, _ROW, len(bars), (start, end))
+    drawing = rows_panel(room_beside(_shown(bar.label) for bar in bars), _ROW, len(bars), (start, end))
     drawing.x_axis(*_effects(release, fitted, start, end))
     drawing.line([(0.0, -0.5), (0.0, len(bars) - 0.5)], MUTED, 1)
     if fitted.has_intervals:
@@ -88,8 +104,9 @@ def sizes(release: Release) -> str:
     ]
     most = max(0.05, *(max(high, middle) for _, high, middle in ends)) * 1.04
     least = min(0.0, *(min(low, middle) for low, _, middle in ends))
-    drawing = rows_panel(_WIDTH, _ROW, len(records), (least, most))
-    drawing.x_axis(round_ticks(least, most, 6), "R squared, corrected for noise")
+    changes = [_shown(description[str(record.size)].change) for record in records]
+    drawing = rows_panel(room_beside(changes, 66), _ROW, len(records), (least, most))
+    drawing.x_axis(round_ticks(least, most, 4), "R squared, corrected for noise")
     for at, (low, high, _) in enumerate(ends):
         drawing.bar(low, high, at, PALE, 9, has_rim=False)
     drawing.line([(middle, at) for at, (_, _, middle) in enumerate(ends)], MUTED, 1)
@@ -114,11 +131,11 @@ def steps(release: Release) -> str | None:
         return None
     names = [noise_box.purpose(step.name) for step in release.steps]
     prices = [_told(release, at) for at in range(len(amounts))]
-    drawing = rows_panel(_WIDTH, _ROW, len(amounts), (0.0, max(amounts) * 1.45))
+    drawing = rows_panel(WIDTH, _STEP_ROW, len(amounts), (0.0, max(amounts) * 1.45))
     for at, (name, amount, words) in enumerate(zip(names, amounts, prices, strict=True)):
-        drawing.bar(0.0, amount, at, ACCENT, 13, has_rim=False)
-        drawing.text(amount, at, words, INK, 8, 4.5)
-        _label(drawing, at, name, INK, False)
+        drawing.text(0.0, at, visible(name), INK, dy=-5)
+        drawing.bar(0.0, amount, at + 0.2, ACCENT, 13, has_rim=False)
+        drawing.text(amount, at + 0.2, words, INK, 8, 4.5)
     spoken = "; ".join(f"{visible(name)} {words}" for name, words in zip(names, prices, strict=True))
     return svg(drawing, f"Bars of the steps' prices: {shortened(spoken, 400)}.")
 
@@ -176,10 +193,10 @@ def _effects(release: Release, fitted: FitRecord, start: float, end: float) -> t
     target = cut(visible(request_facts.called(release, request_facts.target(release))), 44)
     below = "from one end of a column's range to the other"
     if fitted.family in IN_TARGETS_UNIT:
-        return round_ticks(start, end, 6), f"Difference in {target}\n{below}"
+        return round_ticks(start, end, 5), f"Difference in {target}, {below}"
     ratio_name = "Odds ratio" if fitted.family == "logistic" else "Rate ratio"
     ticks = [(math.log(ratio), number(ratio, 3)) for ratio in _ratios(start, end)]
-    return ticks, f"{ratio_name} for {target}\n{below}"
+    return ticks, f"{ratio_name} for {target}, {below}"
 
 
 def _ratios(start: float, end: float) -> list[float]:
@@ -221,4 +238,8 @@ def _pairs(drawing: Panel, bars: list[tuple[int, Bar]]) -> None:
 
 
 def _label(drawing: Panel, at: int, words: str, color: str, is_bold: bool, dx: float = -12) -> None:
-    drawing.row_label(at, squeezed(visible(words), _LONGEST), color, is_bold, dx)
+    drawing.row_label(at, _shown(words), color, is_bold, dx)
+
+
+def _shown(words: str) -> str:
+    return squeezed(visible(words), _LONGEST)

@@ -9,7 +9,7 @@ from discreet.release import NoiseRecord, Release, StepRecord
 from discreet.report import request_facts
 from discreet.report.chances import seldom_gap
 from discreet.report.price import groups_of, parts_of, price
-from discreet.report.vocabulary import CHOSEN_AMONG, MECHANISMS, NUMERICS, STEPS
+from discreet.report.vocabulary import CHOSEN_AMONG, MECHANISMS, NOISES, NUMERICS, STEPS
 from discreet.report.words import count, number, shortened, thousands
 
 SQUARED = "squared units of the target"
@@ -166,6 +166,7 @@ def _drawn(record: NoiseRecord, what_is_chosen: str) -> str:
     if record.n_candidates is None and record.mechanism == "laplace":  # the same word as a choice by Laplace noise
         return "Laplace noise"
     mechanism = MECHANISMS.get(record.mechanism, record.mechanism.replace("_", "-"))
+    noise = NOISES.get(record.noise, record.noise)
     if record.n_candidates is None:
-        return mechanism if "noise" in mechanism else f"{mechanism}, {record.noise} noise"
-    return f"{mechanism}, {record.noise} noise, over {count(record.n_candidates)} {what_is_chosen}"
+        return mechanism if "noise" in mechanism else f"{mechanism}, {noise} noise"
+    return f"{mechanism}, {noise} noise, over {count(record.n_candidates)} {what_is_chosen}"

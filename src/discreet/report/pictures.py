@@ -86,7 +86,7 @@ def swap(noise: NoiseRecord, target: str) -> str:
     gap = seldom_gap(noise.noise) or 0.0
     drawing = panel(WIDTH, HEIGHT, (0, 6), (0, 0.5))
     unit = f"in {cut(visible(noise_box.unit(noise, target, 28)), 50)} and in noise scales"
-    drawing.x_axis(_gaps(noise.scale), f"Distance of the two scores\n{unit}")
+    drawing.x_axis(_gaps(noise.scale), f"Distance of the two scores, {unit}")
     drawing.y_axis(shares([0, 0.1, 0.2, 0.3, 0.4, 0.5]), "Chance that the worse one wins")
     drawing.line([(step / 20, swap_chance(noise.noise, step / 20) or 0.0) for step in range(121)], ACCENT)
     drawing.line([(gap, 0), (gap, SELDOM)], ACCENT, 1.5, DOTTED)

@@ -3,12 +3,12 @@
 from dataclasses import dataclass
 
 from discreet.release import PooledRecord, PosteriorRecord, PriorPosterior, Release
-from discreet.report.drawing import ACCENT, INK, MUTED, PALE, SHARES, Key, rows_panel, shares, svg
+from discreet.report.drawing import ACCENT, INK, MUTED, PALE, SHARES, Key, room_beside, rows_panel, shares, svg
 from discreet.report.estimates import MOST_DRAWN
 from discreet.report.widths import squeezed
 from discreet.report.words import alike, at_most, listed, number, percent, visible
 
-_WIDTH, _ROW, _LONGEST = 300, 24, 32
+_ROW, _LONGEST = 24, 32
 _MODELS = 5
 WORDS = {"broad": "any number of effects", "sparse": "few, strong effects"}
 """What each prior believes."""
@@ -105,16 +105,17 @@ def chances_picture(record: PosteriorRecord) -> str:
     An SVG element.
     """
     rows = _columns(record)[:MOST_DRAWN]
-    drawing = rows_panel(_WIDTH, _ROW, max(len(rows), 1), (0.0, 1.0))
+    labels = [squeezed(visible(name), _LONGEST) for name, *_ in rows]
+    drawing = rows_panel(room_beside(labels), _ROW, max(len(rows), 1), (0.0, 1.0))
     drawing.x_axis(shares(SHARES), "Chance that the column matters")
     colors = (ACCENT, PALE)
     keys = [Key(WORDS[prior.prior], color, "circle") for prior, color in zip(record.priors, colors, strict=False)]
     drawing.legend_above(keys)
-    for at, (name, *chances) in enumerate(rows):
+    for at, (label, (_, *chances)) in enumerate(zip(labels, rows, strict=True)):
         drawing.line([(chance, at) for chance in chances], MUTED, 1)
         for chance, color in reversed(list(zip(chances, colors, strict=False))):
             drawing.dot(chance, at, color, 80)
-        drawing.row_label(at, squeezed(visible(name), _LONGEST), INK)
+        drawing.row_label(at, label, INK)
     likely = sum(chances[0] >= 0.5 for _, *chances in rows)
     return svg(drawing, f"Chances of {len(rows)} columns as dots; {likely} of them are at least one half.")
 

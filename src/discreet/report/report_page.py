@@ -205,14 +205,14 @@ class _Report:
             yield Picture("budget", say.budget_title(), say.budget_note())
             worth = (Entry("The cap corresponds to", budget.worth),) if budget.worth else ()
             spent = Entry(f"{budget.currency.capitalize()} spent of the cap", f"{budget.spent} of {budget.cap}")
-            head = Entry("Head of the chain", budget.head, is_code=True)
+            head = Entry("Hash of the ledger", budget.head, is_code=True)
             yield Entries("Where the charge stands", (Entry("Entry", budget.entry), spent, *worth, head))
 
     def _origin(self) -> Entries:
         facts, origin = self.facts, self.facts.release.provenance
         entries = [
             Entry("Made by", f"discreet {origin.discreet}, Python {origin.python}"),
-            Entry("Asked", origin.requested_at),
+            Entry("Asked", origin.requested_at.replace("T", " ").replace("Z", " UTC")),
             Entry("Randomness", self.say.randomness()),
             Entry("Rows", origin.rows_origin or ""),
             Entry("Metadata, SHA-256", origin.metadata_sha256, is_code=True),

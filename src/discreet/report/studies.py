@@ -147,7 +147,11 @@ def _told(value: Any) -> str:
 def _figure(row: Row | None) -> str:
     if row is None:
         return NONE
-    return number(row.value, 3) if row.error is None else f"{number(row.value, 3)} ± {number(row.error, 1)}"
+    if row.error is None or not row.error > 0:
+        return number(row.value, 3)
+    error = number(row.error, 1)
+    decimals = len(error.partition(".")[2])
+    return f"{number(row.value, 3)} ± {error}" if "e" in error else f"{row.value:.{decimals}f} ± {error}"
 
 
 def study_csv(findings: Findings) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from textwrap import fill
 from typing import Any
 
 from discreet.report.drawing import (
@@ -29,12 +30,13 @@ MOST_WIDE = 3
 
 _SHADES = ((0xB3, 0x59, 0x00), (0xF4, 0xF7, 0xF8), (0x0B, 0x5C, 0x7A))
 _ROW = 26
-_NAME = 60
-"""Letters of a selection with its tuning above its row, before its middle is left out."""
+_NAME, _LINE = 60, 38
+"""Letters of a selection with its tuning before its middle is left out, and of a line of it."""
 _FULL, _LEAST = 700, 150
 """Pixels: a picture's width, and the least of a panel."""
-_SMALL, _HIGH = {"dots": 460, "lines": 360}, 42
-"""Pixels: the width of a panel that stands alone, and the height of a row with its label above: a phone shows all."""
+_SMALL, _HIGH, _LABEL, _FURTHER = {"dots": 300, "lines": 240}, 42, 11, 15
+"""Pixels: the width of a panel that stands alone, the height of a row with its label above, from its top to the label,
+and of each further line of a label: a phone shows all."""
 _BANDS = 0.3
 """Opacity of all bands together where they coincide."""
 
@@ -108,7 +110,7 @@ def _shapes(picture: Picture, rows: Sequence[Row], n_across: int, n_down: int) -
     width = _SMALL[picture.kind] if _is_alone(picture) else max(_FULL // n_across - 24, _LEAST)
     if picture.kind == "lines":
         return width, 240 if n_across * n_down == 1 else 150
-    height = _HIGH if _is_alone(picture) else _ROW
+    height = _high(picture, rows) if _is_alone(picture) else _ROW
     return width, max(height * len(_values(rows, picture.y if picture.kind == "heat" else picture.x)), 60)
 
 
@@ -132,8 +134,10 @@ def _keys(picture: Picture, names: list[str]) -> list[Key]:
         shades = [Key(plain(value), _shade(value, low, high), "square") for value in (low, 0.0, high)]
         return [Key(picture.y_title, INK, ""), *shades]
     if picture.kind == "lines":
-        return [Key(name, color, dash=dash) for name, (color, dash) in zip(names, STYLES, strict=False)]
-    return [Key(name, color, shape) for name, (color, _), shape in zip(names, STYLES, SHAPES, strict=False)]
+        return [Key(fill(name, _LINE), color, dash=dash) for name, (color, dash) in zip(names, STYLES, strict=False)]
+    return [
+        Key(fill(name, _LINE), color, shape) for name, (color, _), shape in zip(names, STYLES, SHAPES, strict=False)
+    ]
 
 
 def _ends(picture: Picture, row: Row) -> tuple[float, float, float]:
@@ -178,13 +182,14 @@ def _dots(picture: Picture, rows: list[Row], names: list[str], size: tuple[int, 
     levels = list(dict.fromkeys(x for row in rows if (x := row.settings.get(picture.x)) is not None))
     low, high = picture.low or 0.0, picture.high or 0.0
     is_alone = _is_alone(picture)
-    drawing = rows_panel(size[0], _HIGH if is_alone else _ROW, max(len(levels), 1), (low, high))
+    high = _high(picture, rows) if is_alone else _ROW
+    drawing = rows_panel(size[0], high, max(len(levels), 1), (low, high))
     drawing.x_axis(round_ticks(low, high, 5), "", has_labels=last)
     middle, reach = (0.2, 0.46) if is_alone else (0.0, 0.8)
     labels = [(at + middle, "" if is_alone else _level(level)) for at, level in enumerate(levels)]
     drawing.y_axis(labels, "", has_labels=first)
     for row_, level in enumerate(levels if is_alone else ()):
-        drawing.text(low, row_, _level(level, _NAME), INK, 8, -0.24 * _HIGH)
+        drawing.text(low, row_, fill(_level(level, _NAME), _LINE), INK, 8, _LABEL - high / 2)
     for place, (name, (color, _), shape) in enumerate(zip(names, STYLES, SHAPES, strict=False)):
         shift = middle + reach * ((place + 0.5) / len(names) - 0.5)
         for row in rows:
@@ -194,6 +199,12 @@ def _dots(picture: Picture, rows: list[Row], names: list[str], size: tuple[int, 
                 drawing.line([(below, at), (above, at)], color, 1.5)
                 drawing.dot(value, at, color, 55, shape)
     return drawing
+
+
+def _high(picture: Picture, rows: Sequence[Row]) -> int:
+    """Pixels of a row whose label stands above it."""
+    labels = (fill(_level(row.settings.get(picture.x), _NAME), _LINE) for row in rows)
+    return _HIGH + _FURTHER * max((label.count("\n") for label in labels), default=0)
 
 
 def _heat(picture: Picture, rows: list[Row], size: tuple[int, int], first: bool, last: bool) -> Panel:

@@ -111,6 +111,9 @@ MECHANISMS = {
 }
 """Mechanism to its name in full."""
 
+NOISES = {"gumbel": "Gumbel", "laplace": "Laplace", "gaussian": "Gaussian"}
+"""Noises that are called after people; the others are their own names."""
+
 CHOSEN_AMONG = {
     "canonical_lipschitz": "sets of columns",
     "threshold": "sets of columns",
@@ -163,6 +166,7 @@ STEPS = {
 MEANINGS = {
     "y_saturation": "part of its half range at which the target counts as at its end",
     "method": "how columns are selected",
+    "column_scales": "center and width of each column, estimated from a share of epsilon",
     "selective_inference": "how intervals stay valid after the selection",
     "n_candidates": "number of candidate models",
     "residual_variance": "public residual variance",

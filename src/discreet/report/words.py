@@ -219,7 +219,7 @@ def setting(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, int | float):
-        return thousands(number(value))
+        return thousands(decimal(number(value)))
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
 
 
@@ -237,16 +237,18 @@ def series(texts: Sequence[str]) -> str:
 
 
 def shortened(text: str, limit: int) -> str:
-    """Return a text of at most `limit` characters, its end left out if need be.
-
-    The text, or its start and an ellipsis.
+    """Return a text of at most `limit` characters, its end left out if need be: after a word where there is one.
 
     Examples
     --------
-    >>> shortened("abcdef", 4)
-    'a...'
+    >>> shortened("abcdef", 4), shortened("visits to a doctor", 16)
+    ('a...', 'visits to a...')
     """
-    return text if len(text) <= limit else text[: limit - 3] + "..."
+    if len(text) <= limit:
+        return text
+    start = text[: limit - 3]
+    words = start if text[limit - 3].isspace() else start.rpartition(" ")[0]
+    return (words if len(words) > limit // 2 else start).rstrip(" ,;:") + "..."
 
 
 def titled(name: str, description: str | None) -> str:

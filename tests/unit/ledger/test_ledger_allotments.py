@@ -36,7 +36,7 @@ def test_a_project_is_charged_with_its_data_set(shared, ask):
 
 def test_a_project_without_allotment_is_refused(ledger, ask):
     """The message is the command that allots; nothing is charged."""
-    with pytest.raises(BudgetError, match=r"project='thesis' is not\. .*`discreet budget allot rand-hie thesis"):
+    with pytest.raises(BudgetError, match=r"project='thesis' has none\. .*`discreet budget allot rand-hie thesis"):
         ask(ledger, project="thesis")
     assert ledger.account("rand-hie").epsilon_spent == 0
 
@@ -145,7 +145,7 @@ def test_under_zcdp_a_ceiling_counts_rho(ledger, ask):
 def test_after_another_accounting_the_ceiling_is_set_anew(shared, ask):
     """Epsilon and rho do not convert, so an allotment in the one does not allow the other."""
     shared.grant("rand-hie", 1, "1e-6", accounting="zcdp")
-    with pytest.raises(BudgetError, match=r"kept in zcdp, but project='thesis' is not"):
+    with pytest.raises(BudgetError, match=r"kept in zcdp, but project='thesis' has none"):
         ask(shared, project="thesis")
     assert shared.allot("rand-hie", "thesis", "0.5", "1e-7").accounting is Accounting.ZCDP
     ask(shared, project="thesis")

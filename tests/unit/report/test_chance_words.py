@@ -16,8 +16,8 @@ def chance(**facts) -> ChanceRecord:
     [
         (
             {"n_rows": 5000, "correlation_needed": 0.38},
-            "With 5,000 rows, a column needs a correlation of about 0.38 with the target to be chosen in 9 of 10 "
-            "draws.",
+            "With 5,000 rows, a column with a correlation of about 0.38 with the target is chosen in 9 of 10 draws; "
+            "one with less may be missed.",
         ),
         (
             {"correlation_needed": 7.7},
@@ -28,7 +28,7 @@ def chance(**facts) -> ChanceRecord:
             "With 1 row, no column is chosen in 9 of 10 draws, however much it correlates with the target.",
         ),
         ({"votes_needed": 1.2}, "No column is chosen in 9 of 10 draws, even with the votes of all blocks."),
-        ({"votes_needed": 0.5}, "A column needs the votes of 50% of the blocks to be chosen in 9 of 10 draws."),
+        ({"votes_needed": 0.5}, "A column with the votes of 50% of the blocks is chosen in 9 of 10 draws."),
     ],
 )
 def test_no_correlation_above_one_is_named(facts, text):
@@ -40,8 +40,8 @@ def test_what_is_supposed_follows():
     """The correlation holds for a target of some spread, and the next sentence says which."""
     told = before(chance(n_rows=5000, correlation_needed=0.38, supposes="clip", could_stand_out=True))
     assert told[1] == (
-        "This supposes that the target's standard deviation is a third of its clipping bound; if it is smaller, a "
-        "larger correlation is needed."
+        "This assumes that the target's standard deviation is a third of its clipping bound. With a smaller one, the "
+        "correlation must be larger."
     )
     assert len(before(chance(n_rows=5000, correlation_needed=0.38, could_stand_out=True))) == 1
 

@@ -71,7 +71,7 @@ def test_additive_noise_is_no_choice():
     told = box(GAUSSIAN, "y", 1.0)
     assert (told.is_choice, told.gap, told.lead, told.drawn) == (False, None, None, "Gaussian noise on whole numbers")
     assert box(GAUSSIAN.model_copy(update={"mechanism": "laplace"}), "y", 1.0).drawn == "Laplace noise"
-    assert box(GAUSSIAN.model_copy(update={"mechanism": "new_kind"}), "y", 1.0).drawn == "new-kind, gaussian noise"
+    assert box(GAUSSIAN.model_copy(update={"mechanism": "new_kind"}), "y", 1.0).drawn == "new-kind, Gaussian noise"
 
 
 def test_the_choice_is_the_selection(samples):

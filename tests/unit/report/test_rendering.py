@@ -18,6 +18,7 @@ WORDS = ("text", "markdown", "html")
 AUDIENCES = ("board", "analyst")
 ATTRIBUTES = {
     "html": {"lang"},
+    "wbr": set(),
     "meta": {"charset", "http-equiv", "content", "name"},
     "aside": {"class", "aria-label"},
     "div": {"class", "tabindex", "role", "aria-label"},
@@ -95,7 +96,7 @@ class Page(HTMLParser):
 
     def __init__(self, html):
         super().__init__()
-        self.elements, self.text, self.void = [], "", {"meta"}
+        self.elements, self.text, self.void = [], "", {"meta", "wbr"}
         self.open = []
         self.feed(html)
         self.close()

@@ -47,8 +47,8 @@ def test_a_way_without_a_setting_stands_at_all_of_its_values():
     table = tabulated(found(*GRID, Row("ours", {"epsilon": 1}, 0.5, 0.01), Row("ours", {"epsilon": 5}, 0.75)))
     assert (table.settings, table.ways) == (("epsilon", "R"), ("as printed", "ours"))
     assert [(one.settings, one.figures[1]) for one in table.lines] == [
-        (("1", "4"), "0.5 ± 0.01"),
-        (("1", "6"), "0.5 ± 0.01"),
+        (("1", "4"), "0.50 ± 0.01"),
+        (("1", "6"), "0.50 ± 0.01"),
         (("5", "4"), "0.75"),
         (("5", "6"), "0.75"),
     ]

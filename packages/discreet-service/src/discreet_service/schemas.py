@@ -62,7 +62,7 @@ class CapIn(_Body):
 
 
 class AllotmentIn(_Body):
-    """A project's part of a cap."""
+    """What a project may spend of a cap."""
 
     epsilon: Amount
     delta: Delta = 0.0

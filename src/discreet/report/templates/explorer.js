@@ -3,7 +3,7 @@
   var data = JSON.parse(document.getElementById("explorer-data").textContent);
   var svg = document.getElementById("explorer-curves");
   var space = "http://www.w3.org/2000/svg";
-  var box = { left: 70, right: 520, top: 12, bottom: 188 }, size = 12;
+  var box = { left: 70, right: 520, top: 12, bottom: 188 }, size = 13;
   var least = Math.log(data.epsilons[0]), most = Math.log(data.epsilons[data.epsilons.length - 1]);
 
   function chosen(name) {
@@ -26,8 +26,11 @@
   }
   function frame() {
     svg.textContent = "";
-    // On a narrow screen the picture is small: its letters are not.
-    size = Math.min(20, Math.max(12, 12 * 540 / (svg.getBoundingClientRect().width || 540)));
+    // A unit of the picture is a pixel of the screen: letters keep their size.
+    var width = svg.getBoundingClientRect().width || 540;
+    svg.setAttribute("viewBox", "0 0 " + width + " 230");
+    box.left = 46;
+    box.right = width - 14;
     [0, 0.25, 0.5, 0.75, 1].forEach(function (part) {
       draw("line", { x1: box.left, x2: box.right, y1: y(part), y2: y(part), stroke: "#d5dce1" });
       draw("text", { x: box.left - 6, y: y(part) + size / 3, "text-anchor": "end", "font-size": size }, 100 * part + "%");

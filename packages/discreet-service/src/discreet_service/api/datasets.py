@@ -56,7 +56,7 @@ def grant_budget(request: Request, who: Curator, name: Name, body: CapIn) -> Bud
 
 @router.put("/datasets/{name}/allotments/{project}")
 def allot_budget(request: Request, who: Curator, name: Name, project: Name, body: AllotmentIn) -> BudgetOut:
-    """Give a project a part of a data set's cap, and with it the right to ask."""
+    """Give a project an allotment of a data set's cap, and with it the right to ask."""
     return datasets.allot(context_of(request), who, name, project, body)
 
 

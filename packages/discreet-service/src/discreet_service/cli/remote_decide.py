@@ -123,7 +123,7 @@ def allot(
     delta: Annotated[float, typer.Option(help="Most delta that the project may spend.")] = 0.0,
     json_: Json = False,
 ) -> None:
-    """Give a project a part of a data set's cap, and with it the right to ask.
+    """Give a project an allotment of a data set's cap, and with it the right to ask.
 
     \b
     Example:

@@ -42,7 +42,7 @@ class CuratorCalls(Caller):
         return budget
 
     def allot(self, dataset: str, project: str, epsilon: float, delta: float = 0.0) -> dict[str, Any]:
-        """Give a project a part of a data set's cap, and with it the right to ask."""
+        """Give a project an allotment of a data set's cap, and with it the right to ask."""
         body = {"epsilon": epsilon, "delta": delta}
         budget: dict[str, Any] = self._put("datasets", dataset, "allotments", project, body=body)
         return budget

@@ -94,7 +94,7 @@ def set_cap(visit: Curator, name: str) -> Response:
 
 @router.post("/datasets/{name}/allotments")
 def allot(visit: Curator, name: str) -> Response:
-    """Give a project a part of the cap."""
+    """Set what a project may spend of the cap."""
     form = visit.form
     try:
         if not form.get("project"):

@@ -42,6 +42,11 @@ def problem_for(request: Request, problem: JSONResponse) -> Response:
     if body.get("errors"):
         places = "; ".join(f"{error['place'].rpartition('.')[2]}: {error['problem']}" for error in body["errors"])
         body["detail"] = f"What is sent to a page must fit it, but {places}. Go back and try again."
+    if body["title"] == body["detail"] == "Not Found":
+        body |= {
+            "title": "Page not found",
+            "detail": "There is no page at this address. Check the address.",
+        }
     if "HX-Request" in request.headers:
         return html("part_problem", problem.status_code, message=body["detail"])
     visit = getattr(request.state, "visit", None)

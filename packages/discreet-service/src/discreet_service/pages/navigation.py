@@ -18,10 +18,10 @@ NAVIGATION: tuple[tuple[str, str, frozenset[Role]], ...] = (
 """Path, name, and the roles that may open it."""
 
 NOTICES = {
-    "registered": "The data set is registered. Now set a cap, then give a project a part of it.",
+    "registered": "The data set is registered. Now set a cap, then give a project an allotment.",
     "version": "The new version is registered. Revise waiting requests to use it.",
     "granted": "The cap is set.",
-    "allotted": "The project has its part.",
+    "allotted": "The allotment is set.",
     "asked": "The request was sent.",
     "revised": "The request is changed. A curator must read it again.",
     "withdrawn": "The request is withdrawn.",

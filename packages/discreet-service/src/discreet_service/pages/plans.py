@@ -112,7 +112,7 @@ def _are_ticked(metadata: dict[str, Any]) -> bool:
 
 
 def _projects(visit: Visit, dataset: str) -> list[str]:
-    """Return one's own projects that are allotted a part, or else all of one's own."""
+    """Return one's own projects that have an allotment, or else all of one's own."""
     budget = budget_of(visit, dataset)
     allotted = [] if budget is None else [allotment.project for allotment in budget.allotments]
     return allotted or people.me(visit.context, visit.who).projects

@@ -132,7 +132,7 @@ def grant(context: Context, who: Principal, name: str, cap: CapIn) -> BudgetOut:
 
 
 def allot(context: Context, who: Principal, name: str, project: str, part: AllotmentIn) -> BudgetOut:
-    """Give a project a part of a data set's cap, and with it the right to ask."""
+    """Give a project an allotment of a data set's cap, and with it the right to ask."""
     permissions.open_dataset(context, who, name)
     with context.database.read() as connection:
         users.members_of(connection, project)

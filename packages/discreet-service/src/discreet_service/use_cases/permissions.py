@@ -55,5 +55,5 @@ def open_request(context: Context, who: Principal, id_: str) -> Request:
 
 
 def is_allotted(context: Context, dataset: str, projects: list[str]) -> bool:
-    """Tell whether one of some projects is allotted a part of a data set's cap, and so may ask it."""
+    """Tell whether one of some projects has an allotment of a data set's cap, and so may ask it."""
     return bool(context.ledger.allotments(dataset, projects))

@@ -169,7 +169,7 @@ def _check_request(context: Context, who: Principal, body: RequestIn) -> tuple[d
         raise NotFoundError(f"A project must be one of yours, but project={body.project!r} is not.")
     if not permissions.is_allotted(context, dataset.name, [body.project]):
         raise ForbiddenError(
-            f"A project must be allotted a part of a data set to ask it, but {body.project} has none of "
+            f"A project must have an allotment of a data set to ask it, but {body.project} has none of "
             f"{dataset.name}. Ask its curator."
         )
     content = {name: value for name, value in body.model_dump(mode="json").items() if name in CONTENT}
