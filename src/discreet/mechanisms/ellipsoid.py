@@ -65,8 +65,9 @@ def ellipsoid_noise(values: Sequence[int], scales: Sequence[Number], rng: Source
     [7, -7]
     """
     numbers = [int(value) for value in values]
-    sizes = [exact(scale, "scale") for scale in scales]
-    if not numbers or len(numbers) != len(sizes) or not all(0 < size <= MAX_SCALE for size in sizes):
+    distinct = {id(scale): exact(scale, "scale") for scale in {id(scale): scale for scale in scales}.values()}
+    sizes = [distinct[id(scale)] for scale in scales]  # most are alike: the numbers of a block have one
+    if not numbers or len(numbers) != len(sizes) or not all(0 < size <= MAX_SCALE for size in distinct.values()):
         raise InvalidParameterError(
             "Noise in an ellipsoid must have a scale in (0, 2^55] for each number, and a number. Raise epsilon or the "
             "share of it, or lower rows_per_unit."
@@ -210,5 +211,6 @@ def _simulated(sizes: list[Fraction], rng: Source) -> list[int]:
     uniforms = np.minimum(uniforms, 1.0 - 2.0**-53)
     normals, waits = ndtri(uniforms[: d + 1]), -np.log(uniforms[d + 1 :])
     time = waits.sum() + (0.5 * normals[d] ** 2 if d % 2 == 0 else 0.0)
-    noise = np.array([float(size) for size in sizes]) * math.sqrt(2.0 * time) * normals[:d]
-    return [int(part) for part in np.rint(noise)]
+    distinct = {id(size): float(size) for size in {id(size): size for size in sizes}.values()}
+    noise = np.array([distinct[id(size)] for size in sizes]) * math.sqrt(2.0 * time) * normals[:d]
+    return [int(part) for part in np.rint(noise).tolist()]

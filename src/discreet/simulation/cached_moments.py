@@ -1,5 +1,6 @@
 """Selections from noisy moments on simulated tables: the same model in less time, or nearly."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
 
@@ -9,6 +10,7 @@ from typing_extensions import override
 
 from discreet.data.engine import Table
 from discreet.kernels.subsets.best_subsets import project, search_subsets, stepwise_models
+from discreet.kernels.sufficient_statistics.cleaning import CleanGram, cleaned
 from discreet.kernels.sufficient_statistics.selection import Penalty
 from discreet.mechanisms.rng import Source
 from discreet.methods.base.method import Outcome, Progress
@@ -23,6 +25,9 @@ MOST_UNITS = 10
 
 MOST_SEARCHED, MOST_WORK = 64, 1e3
 """Columns that are searched, and multiplications after which that ends; among more, stepwise regression upward."""
+
+LEAST_EIGENVALUE = 1e-9
+"""Of correlations whose columns can be taken out one by one."""
 
 SIZES = (16, 48)
 """Of models among more columns, by steps; of all sizes only where the largest is the best."""
@@ -111,33 +116,59 @@ class ReadMoments(MomentAnswers):
 
     @cached_property
     def _units(self) -> npt.NDArray[np.bool_]:
-        return np.array([self._owned((name,)) for name in self.candidates], dtype=np.bool_)
+        place = {name: j for j, name in enumerate(self.candidates)}
+        units = np.zeros((len(self.candidates), len(self._owners)), dtype=np.bool_)
+        for j, owner in enumerate(self._owners):
+            if owner is not None:
+                units[place[owner], j] = True
+        return units
+
+    @cached_property
+    @override
+    def _whole(self) -> CleanGram:
+        return cleaned(self._moments, self.constant, self.dummies, is_quick=True)
 
     @cached_property
     def _misfits(self) -> Floats | None:
         """What each model leaves, in units of chi-squared; None where a search or exact elimination is needed."""
         if len(self.candidates) > MOST_UNITS:
             return None
-        models = (_models(len(self._units)) @ self._units.astype(np.int64) > 0) | self._owned((None,))
-        sums = _residuals(self._weighted.gram, self._weighted.xty, self._weighted.yty, models)
-        return None if sums is None else np.maximum(sums, 0.0) / self._weighted.residual_variance
+        moments = self._weighted
+        size = np.sqrt(np.maximum(moments.gram.diagonal(), 1e-300))
+        gram, side = moments.gram / size[:, None] / size[None, :], moments.xty / size
+        if float(np.linalg.eigvalsh(gram)[0]) < LEAST_EIGENVALUE:
+            return None
+        always = self._owned((None,))
+        order = np.argsort(np.where(always, -1, self._units.argmax(axis=0)), kind="stable")
+        whole = np.block([[gram, side[:, None]], [side[None, :], np.array([[moments.yty]])]])
+        whole = whole[np.ix_(np.append(order, len(gram)), np.append(order, len(gram)))]
+        sums = _residuals(whole, int(always.sum()), self._units.sum(axis=1).tolist())
+        return np.maximum(sums, 0.0) / moments.residual_variance
+
+
+def _residuals(moments: Floats, n_always: int, widths: Sequence[int]) -> Floats:
+    """Residual sums of squares of all models, in the order of `_models`: each unit's columns taken out, or left.
+
+    Shapes: moments (p + 1, p + 1), the columns of all models first, then unit by unit, the target last.
+    """
+    sums = moments[np.newaxis]
+    for _ in range(n_always):
+        sums = _taken_out(sums)
+    for width in widths:
+        inside = sums
+        for _ in range(width):
+            inside = _taken_out(inside)
+        sums = np.concatenate([sums[:, width:, width:], inside])
+    return np.asarray(sums[:, 0, 0])
+
+
+def _taken_out(moments: Floats) -> Floats:
+    """Moments of what the first column leaves of the others. Shapes: (m, p, p); returns (m, p - 1, p - 1)."""
+    return np.asarray(moments[:, 1:, 1:] - moments[:, 1:, :1] * (moments[:, :1, 1:] / moments[:, :1, :1]))
 
 
 def _models(n_units: int) -> npt.NDArray[np.int64]:
     return np.asarray((np.arange(2**n_units)[:, None] >> np.arange(n_units)) & 1, dtype=np.int64)
-
-
-def _residuals(gram: Floats, xty: Floats, yty: float, models: npt.NDArray[np.bool_]) -> Floats | None:
-    """Residual sums of squares of models; None where one of them cannot be had exactly."""
-    size = np.sqrt(np.maximum(gram.diagonal(), 1e-300))
-    scaled = gram / size[:, None] / size[None, :]
-    if float(np.linalg.eigvalsh(scaled)[0]) < 1e-9:
-        return None
-    side = xty / size
-    grams = np.where(models[:, :, None] & models[:, None, :], scaled, np.eye(len(xty)))
-    sides = np.where(models, side, 0.0)
-    coef = np.linalg.solve(grams, sides[:, :, None])[:, :, 0]
-    return np.asarray(yty - (sides * coef).sum(axis=1), dtype=np.float64)
 
 
 def cached_moments(prepared: PreparedMoments) -> PreparedMoments:

@@ -17,13 +17,14 @@ from discreet.methods.base.method import Outcome, Preparation, Progress
 from discreet.methods.base.public_check import LookedAt
 from discreet.methods.moments.noisy_moments import PreparedMoments
 from discreet.methods.screening.decorrelated_scores import PreparedScores
+from discreet.methods.screening.first_screening import ScreenedScores
 from discreet.methods.screening.sis import PreparedScreening
 from discreet.methods.subset_selection.calibration import Calibration
 from discreet.methods.subset_selection.pcls import PreparedLeastSquares
 from discreet.methods.subset_selection.setting import Setting
 from discreet.methods.subset_selection.tuning import Tuned, estimate_privately
 from discreet.simulation.cached_moments import cached_moments
-from discreet.simulation.cached_threshold import cached_threshold
+from discreet.simulation.cached_threshold import cached_scores, cached_threshold
 from discreet.simulation.simulated_table import SimulatedTable, design_key
 from discreet.typing import Floats, Masks
 
@@ -123,8 +124,10 @@ def cached_preparation(prepared: Preparation) -> Preparation:
         return LookedAt(prepared.look, cached_preparation(prepared.used), cached_preparation(prepared.bought))
     if isinstance(prepared, PreparedMoments):
         return cached_moments(prepared)
-    if isinstance(prepared, PreparedScreening | PreparedScores):
-        return cached_threshold(_untested(prepared) if isinstance(prepared, PreparedScreening) else prepared)
+    if isinstance(prepared, PreparedScreening):
+        return cached_threshold(_untested(prepared))
+    if isinstance(prepared, PreparedScores | ScreenedScores):
+        return cached_scores(prepared)
     if type(prepared) is not PreparedLeastSquares or prepared.method.as_published:
         return prepared
     space = prepared.space

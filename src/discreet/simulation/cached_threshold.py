@@ -7,6 +7,7 @@ from typing_extensions import override
 
 from discreet.methods.base.method import Preparation
 from discreet.methods.screening.decorrelated_scores import PreparedScores
+from discreet.methods.screening.first_screening import ScreenedScores
 from discreet.methods.screening.sis import PreparedScreening
 from discreet.methods.screening.threshold_choice import LARGEST, AboveThreshold, threshold_of
 
@@ -28,6 +29,21 @@ class GridThreshold(AboveThreshold):
     def _at(self, place: int) -> float:
         scale = float(self.scale) / self.step
         return threshold_of(self.units.n_columns, scale, RATIO**place, self.absent_weight, self.max_false)
+
+
+def cached_scores(prepared: Preparation) -> Preparation:
+    """Return decorrelated scores that select the same and do not tell the columns' chances, which take ten times as
+    long; any other request itself.
+    """
+    if isinstance(prepared, PreparedScores):
+        untold = copy.copy(prepared)
+        untold.tells_chances = False
+        return cached_threshold(untold)
+    if not isinstance(prepared, ScreenedScores):
+        return prepared
+    screened, then = copy.copy(prepared), prepared.then
+    screened.then = lambda names, center, rows: cached_scores(then(names, center, rows))
+    return screened
 
 
 def cached_threshold(prepared: PreparedScreening | PreparedScores) -> Preparation:

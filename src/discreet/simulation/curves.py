@@ -1,7 +1,10 @@
 """Accuracy against epsilon: the same tables and draws at every epsilon and for every selection, refined in steps."""
 
+import math
 import time
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -11,8 +14,11 @@ from discreet.simulation.drawn_tables import DrawnTables
 from discreet.simulation.processes import spread
 from discreet.simulation.rivals import Rival
 from discreet.simulation.scenario import Scenario
-from discreet.simulation.selection import Expected, Simulation, mean_rating
+from discreet.simulation.selection import PLACES, Expected, Requests, Simulation, chance_error, mean_rating
 from discreet.typing import Floats
+
+KEPT_CELLS = 2**18
+"""Of drawn tables that are kept: a plan seldom looks at one again."""
 
 
 class PairedCurves:
@@ -35,6 +41,8 @@ class PairedCurves:
         Of the simulation.
     tables : DrawnTables, optional
         Tables of the same scenario that may have been drawn before.
+    requests : dict, optional
+        Prepared before, for tables with the same public facts; more are added.
     """
 
     def __init__(
@@ -45,12 +53,14 @@ class PairedCurves:
         n_draws: int = 1,
         seed: int = 0,
         tables: DrawnTables | None = None,
+        requests: Requests | None = None,
     ) -> None:
         self.scenario, self.epsilons = scenario, tuple(sorted(map(float, epsilons)))
+        self._requests: Requests = {} if requests is None else requests
         self._rivals, self._n_draws, self._seed = {rival.name: rival for rival in rivals}, n_draws, seed
-        self._tables = tables or DrawnTables(scenario)
+        self._tables = tables or DrawnTables(scenario, KEPT_CELLS)
         self._ratings: dict[tuple[str, float], list[Floats]] = {}
-        self._counts = dict.fromkeys(self._rivals, 0)
+        self._counts = {(name, epsilon): 0 for name in self._rivals for epsilon in self.epsilons}
 
     def extend(
         self,
@@ -59,17 +69,40 @@ class PairedCurves:
         n_processes: int = 1,
         progress: Progress | None = None,
         explains: bool = True,
+        epsilons: Collection[float] | None = None,
+        sure: float | None = None,
     ) -> None:
-        """Draw so many tables for each of some selections, those that they have included."""
-        chosen = [name for name in self._rivals if names is None or name in names]
-        for first in sorted({self._counts[name] for name in chosen}):
-            group = [self._rivals[name] for name in chosen if self._counts[name] == first]
+        """Draw so many tables for each of some selections at some epsilons, those that they have included.
+
+        A chance of the right columns whose standard error is at most `sure` needs no more.
+        """
+        chosen = [
+            (name, epsilon)
+            for name, epsilon in self._counts
+            if (names is None or name in names) and (epsilons is None or epsilon in epsilons)
+        ]
+        if sure is not None:
+            chosen = [key for key in chosen if self._error(*key) > sure]
+        for first in sorted({self._counts[key] for key in chosen}):
+            group = [key for key in chosen if self._counts[key] == first]
             self._extend(group, range(first, n_tables), n_processes, progress, explains)
 
+    def _error(self, name: str, epsilon: float) -> float:
+        ratings = self._ratings.get((name, epsilon))
+        return math.inf if ratings is None else mean_rating(self.scenario, name, epsilon, np.stack(ratings)).error
+
     def _extend(
-        self, group: list[Rival], numbers: range, n_processes: int, progress: Progress | None, explains: bool
+        self,
+        group: list[tuple[str, float]],
+        numbers: range,
+        n_processes: int,
+        progress: Progress | None,
+        explains: bool,
     ) -> None:
-        work = Simulation(self.scenario, tuple(group), self.epsilons, self._n_draws, self._seed, explains)
+        rivals = tuple(self._rivals[name] for name in dict.fromkeys(name for name, _ in group))
+        left_out = frozenset((rival.name, epsilon) for rival in rivals for epsilon in self.epsilons) - set(group)
+        facts = (self.scenario, rivals, self.epsilons, self._n_draws, self._seed, explains)
+        work = Simulation(*facts, self._requests, left_out)
         if not work.prepared:
             return
 
@@ -77,8 +110,8 @@ class PairedCurves:
             for ratings in rated:
                 for key, own in zip(work.prepared, ratings, strict=True):
                     self._ratings.setdefault(key, []).append(own)
-                for rival in group:
-                    self._counts[rival.name] += 1
+                for key in group:
+                    self._counts[key] += 1
                 if progress is not None:
                     progress("Simulating tables", 1, None)
 
@@ -97,34 +130,51 @@ class PairedCurves:
         for name in self._rivals:
             epsilons = [epsilon for epsilon in self.epsilons if (name, epsilon) in self._ratings]
             if epsilons:
-                ratings = np.stack([np.stack(self._ratings[name, epsilon]) for epsilon in epsilons])
+                ratings = [np.stack(self._ratings[name, epsilon]) for epsilon in epsilons]
                 answers += risen(self.scenario, name, epsilons, ratings)
         return answers
 
 
-def risen(scenario: Scenario, name: str, epsilons: Sequence[float], ratings: Floats) -> list[Expected]:
-    """Return the means of a curve that never falls; `ratings` has the shape (n_epsilons, n_tables, n_draws, 3)."""
-    pooled = np.empty(ratings.shape)
-    for measure in range(ratings.shape[-1]):
-        for first, last in rising_blocks(ratings[..., measure].mean(axis=(1, 2))):
-            # Tables are the same at each epsilon: a block's error is that of its mean on each table.
-            pooled[first:last, ..., measure] = ratings[first:last, ..., measure].mean(axis=0)
-    return [mean_rating(scenario, name, epsilon, own) for epsilon, own in zip(epsilons, pooled, strict=True)]
+def risen(scenario: Scenario, name: str, epsilons: Sequence[float], ratings: Sequence[Floats]) -> list[Expected]:
+    """Return the means of a curve that never falls; `ratings` of each epsilon has the shape (n_tables, n_draws, 3)."""
+    figures = [mean_rating(scenario, name, epsilon, own) for epsilon, own in zip(epsilons, ratings, strict=True)]
+    for place, measure in enumerate(PLACES):
+        of_measure = [own[..., place] for own in ratings]
+        means, weights = [float(own.mean()) for own in of_measure], [own.size for own in of_measure]
+        for first, last in rising_blocks(means, weights):
+            if last - first > 1:
+                mean, error = _pooled(of_measure[first:last])
+                changed: dict[str, Any] = {measure: mean} | ({"error": error} if measure == "right" else {})
+                figures[first:last] = [replace(figure, **changed) for figure in figures[first:last]]
+    return figures
 
 
-def rising_blocks(means: Floats) -> list[tuple[int, int]]:
-    """Return the blocks, as first and last places, whose means are the nearest curve that never falls.
+def _pooled(ratings: Sequence[Floats]) -> tuple[float, float]:
+    """Return the mean of a block and its standard error; its epsilons share their first tables, some have more.
+
+    Shapes: ratings (n_tables, n_draws) each.
+    """
+    n_tables = max(map(len, ratings))
+    sums, counts = np.zeros(n_tables), np.zeros(n_tables)
+    for own in ratings:
+        sums[: len(own)] += own.mean(axis=1)
+        counts[: len(own)] += 1.0
+    mean = float(sums.sum() / counts.sum())
+    return mean, chance_error(mean, sums - mean * counts, float(counts.sum()), float(counts.sum()) / len(ratings))
+
+
+def rising_blocks(means: Sequence[float], weights: Sequence[float]) -> list[tuple[int, int]]:
+    """Return the blocks, as first and last places, whose weighted means are the nearest curve that never falls.
 
     Examples
     --------
-    >>> rising_blocks(np.array([0.1, 0.4, 0.2, 0.9]))
+    >>> rising_blocks([0.1, 0.4, 0.2, 0.9], [1.0, 1.0, 1.0, 1.0])
     [(0, 1), (1, 3), (3, 4)]
     """
-    blocks: list[tuple[int, int, float]] = []
-    for place, mean in enumerate(means):
-        blocks.append((place, place + 1, float(mean)))
+    blocks: list[tuple[int, int, float, float]] = []
+    for place, (mean, weight) in enumerate(zip(means, weights, strict=True)):
+        blocks.append((place, place + 1, float(mean), float(weight)))
         while len(blocks) > 1 and blocks[-2][2] > blocks[-1][2]:
-            (first, middle, low), (_, last, high) = blocks[-2], blocks[-1]
-            both = ((middle - first) * low + (last - middle) * high) / (last - first)
-            blocks[-2:] = [(first, last, both)]
-    return [(first, last) for first, last, _ in blocks]
+            (first, _, low, own), (_, last, high, other) = blocks[-2], blocks[-1]
+            blocks[-2:] = [(first, last, (own * low + other * high) / (own + other), own + other)]
+    return [(first, last) for first, last, _, _ in blocks]

@@ -15,6 +15,9 @@ from discreet.simulation.draws import uniforms
 from discreet.simulation.public_pattern import level_places
 from discreet.typing import Floats
 
+ALIKE = 1e-10
+"""Of the largest eigenvalue of their products: columns that add no more to others are those."""
+
 
 def placed(even: Floats, names: Sequence[str], metadata: Metadata) -> Floats:
     """Return columns of which categories are at the places of their levels, from 0 to 1, and integers at integers.
@@ -81,5 +84,6 @@ def as_of_more(noise: Floats, scores: Floats, repeats: int) -> Floats:
     columns = np.column_stack([np.ones(len(scores)), scores])
     if columns.shape[1] > len(columns) // 4:  # more columns than such rows can tell apart
         return noise
-    by_chance = columns @ np.linalg.lstsq(columns, noise, rcond=None)[0]
+    inverse = np.linalg.pinv(columns.T @ columns, rcond=ALIKE, hermitian=True)
+    by_chance = columns @ (inverse @ (columns.T @ noise))
     return np.asarray(noise - (1.0 - 1.0 / math.sqrt(repeats)) * by_chance)

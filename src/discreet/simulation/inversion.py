@@ -15,7 +15,7 @@ from discreet.simulation.drawn_tables import DrawnTables
 from discreet.simulation.processes import spread
 from discreet.simulation.rivals import Rival
 from discreet.simulation.scenario import Scenario
-from discreet.simulation.selection import Expected, Measure, Simulation
+from discreet.simulation.selection import PLACES, Expected, Measure, Simulation
 from discreet.typing import Floats
 
 EPSILONS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0)
@@ -23,8 +23,6 @@ EPSILONS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300
 
 NEAR = 1.07
 """The goal is missed at the epsilon that is found, divided by this."""
-
-PLACES = ("right", "overlap", "explained")
 
 
 def epsilon_for(
@@ -104,7 +102,7 @@ class _Curve:
         epsilons = sorted(epsilon for epsilon, ratings in self._ratings.items() if len(ratings) >= n_tables)
         if not epsilons:
             return []
-        ratings = np.stack([np.concatenate(self._at(epsilon, n_tables)) for epsilon in epsilons])
+        ratings = [np.concatenate(self._at(epsilon, n_tables)) for epsilon in epsilons]
         return risen(self._scenario, self._rival.name, epsilons, ratings)
 
 

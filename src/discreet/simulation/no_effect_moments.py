@@ -77,7 +77,8 @@ def moments_correlation(method: Method, metadata: Metadata, target: str, candida
 
     From the noise in the moments of drawn tables where a column explains a tenth; None where none can be drawn.
     """
-    from discreet.simulation.scenario import Scenario  # frames in memory, which other answers need not
+    from discreet.simulation.cached_moments import CachedMoments  # frames in memory, which other answers need not
+    from discreet.simulation.scenario import Scenario  # as above
 
     n_rows = metadata.n_rows or getattr(method, "n0", None)
     if n_rows is None or n_rows * len(candidates) > MOST_CELLS:
@@ -88,16 +89,17 @@ def moments_correlation(method: Method, metadata: Metadata, target: str, candida
     prepared = method.model_copy(update={"max_size": 1}).prepare(scenario.draw_metadata, target, candidates)
     if not isinstance(prepared, PreparedMoments):
         return None
+    drawing = CachedMoments(prepared.method, prepared.sums, prepared.tuning, prepared.whole)
     half, needed = half_width(metadata.declared(target))[1], list[float]()  # type: ignore[arg-type]
     widths = np.array([half_width(metadata.declared(name))[1] for name in candidates])  # type: ignore[arg-type]
     for draw in range(6):
-        _, record = prepared.noisy_record(scenario.draw(Source.seeded(SEED + draw)), Source.seeded(SEED - 1 - draw))
-        record = parts_of(record, prepared.parameters.get("selective_inference"))[0]
+        answers = drawing.released(scenario.draw(Source.seeded(SEED + draw)), Source.seeded(SEED - 1 - draw))
+        record = answers.record
         # As seldom as "auto" lets a column in where none matters.
-        max_false = getattr(method, "max_false", None) or MomentAnswers(record).max_false
+        max_false = getattr(method, "max_false", None) or answers.max_false
         deviation = float(-ndtri((1.0 - (1.0 - max_false) ** (1.0 / len(candidates))) / 2.0) + ndtri(SHARE))
         target_sd = half * math.sqrt(TARGET_VARIANCE) / record.y_bound
-        slope = deviation / np.sqrt(np.maximum(MomentAnswers(record).information(), 1e-12))
+        slope = deviation / np.sqrt(np.maximum(answers.information(), 1e-12))
         scales = np.array(record.half_widths)[-len(widths) :] / widths
         needed.extend(slope * math.sqrt(COLUMN_VARIANCE) / scales / target_sd)
     return float(np.quantile(needed, SHARE))  # as the noise of X'X may hide it, too

@@ -389,8 +389,9 @@ class Scenario:
         """
         if self.pattern is not None:
             return self.pattern.draw(uniforms(rng, n_rows))
-        even = self._spread(2.0 * ndtr(chained_normals(rng, n_rows, len(self.candidates), self.correlation)) - 1.0)
-        scores = placed(even, self.candidates, self.metadata)
+        shape = n_rows, len(self.candidates)
+        shares = ndtr(chained_normals(rng, *shape, self.correlation)) if self.correlation else uniforms(rng, *shape)
+        scores = placed(self._spread(np.asfortranarray(2.0 * shares - 1.0)), self.candidates, self.metadata)
         derive(scores, self.candidates, self.metadata, rng)
         return np.asarray(scores, dtype=np.float64)
 

@@ -5,7 +5,7 @@ import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from discreet.simulation.simulated_table import SimulatedTable
 from discreet.typing import Floats
 
 Measure = Literal["right", "overlap", "explained"]
+PLACES: tuple[Measure, ...] = ("right", "overlap", "explained")
 Requests = dict[tuple[str, float], Preparation | None]
 
 WORTH_SECONDS = 8.0
@@ -89,6 +90,8 @@ class Simulation:
         Whether it is rated what the selected columns explain.
     requests : dict
         Prepared before, by rival and epsilon, for tables with the same public facts.
+    left_out : frozenset of (str, float)
+        Names and epsilons that are not asked.
     """
 
     scenario: Scenario
@@ -98,16 +101,22 @@ class Simulation:
     seed: int
     explains: bool = True
     requests: Requests = field(default_factory=dict)
+    left_out: frozenset[tuple[str, float]] = frozenset()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What another process is told: it prepares the requests itself, which hold functions of this one."""
+        return {name: value for name, value in self.__dict__.items() if name != "prepared"} | {"requests": {}}
 
     @cached_property
     def prepared(self) -> dict[tuple[str, float], Preparation]:
         """Requests by rival and epsilon; what is refused is left out."""
-        for rival in self.rivals:
-            for epsilon in self.epsilons:
-                if (rival.name, epsilon) not in self.requests:
-                    self.requests[rival.name, epsilon] = _prepared(self.scenario, rival, epsilon)
-        keys = [(rival.name, epsilon) for rival in self.rivals for epsilon in self.epsilons]
-        return {key: request for key in keys if (request := self.requests[key]) is not None}
+        keys = [(rival, epsilon) for rival in self.rivals for epsilon in self.epsilons]
+        keys = [(rival, epsilon) for rival, epsilon in keys if (rival.name, epsilon) not in self.left_out]
+        for rival, epsilon in keys:
+            if (rival.name, epsilon) not in self.requests:
+                self.requests[rival.name, epsilon] = _prepared(self.scenario, rival, epsilon)
+        found = {(rival.name, epsilon): self.requests[rival.name, epsilon] for rival, epsilon in keys}
+        return {key: request for key, request in found.items() if request is not None}
 
     def rated(self, number: int, tables: DrawnTables | None = None) -> Floats:
         """Return how good the selections on one table are.
@@ -330,10 +339,21 @@ def mean_rating(scenario: Scenario, name: str, epsilon: float, ratings: Floats) 
     Expected
         The error is that between tables.
     """
-    right, overlap, explained = ratings.mean(axis=(0, 1))
+    right, overlap, explained = map(float, ratings.mean(axis=(0, 1)))
     chances = ratings[:, :, 0].mean(axis=1)
-    sample_error = float(chances.std(ddof=1) / math.sqrt(len(chances))) if len(chances) > 1 else 0.0
-    guess = (chances.sum() + 1.0) / (len(chances) + 2.0)
-    least = math.sqrt(guess * (1.0 - guess) / (len(chances) + 2.0)) if sample_error == 0.0 else 0.0
-    error, count = float(max(sample_error, least)), ratings[..., 0].size
-    return Expected(name, epsilon, scenario.n_rows, float(right), float(overlap), float(explained), error, count)
+    error = chance_error(right, chances - right, len(chances), len(chances))
+    return Expected(name, epsilon, scenario.n_rows, right, overlap, explained, error, ratings[..., 0].size)
+
+
+def chance_error(chance: float, deviations: Floats, total: float, n_tables: float) -> float:
+    """Return the standard error of a chance; not 0 where all tables agree, as further ones might not.
+
+    `deviations` of what each table adds, over `total`, from its mean; as of `n_tables` where all agree.
+    """
+    sample_error = 0.0
+    if len(deviations) > 1:
+        sample_error = math.sqrt(float((deviations**2).sum()) * len(deviations) / (len(deviations) - 1)) / total
+    if sample_error > 0.0:
+        return sample_error
+    guess = (chance * n_tables + 1.0) / (n_tables + 2.0)
+    return math.sqrt(guess * (1.0 - guess) / (n_tables + 2.0))

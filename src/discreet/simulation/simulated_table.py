@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from types import FunctionType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +17,10 @@ from discreet.data.engines.each import Progress
 from discreet.data.engines.frame import FrameTable
 from discreet.data.metadata import Metadata
 from discreet.data.score_design import ScoreDesign
-from discreet.typing import Cells, Integers
+from discreet.kernels.moments.moments import GRID
+from discreet.kernels.rows.target_places import clip_counts
+from discreet.kernels.rows.unit_rows import CONSTANT, SCALE, Scaling, shortest_length
+from discreet.typing import Cells, Floats, Integers
 
 
 class SimulatedTable(FrameTable):
@@ -38,11 +41,16 @@ class SimulatedTable(FrameTable):
         self._arrow, self._repeats = frame, repeats
         self._cache: dict[Any, Any] = {}
         self._last: tuple[tuple[Any, ...], list[Cells]] = (), []
+        self._last_unit: tuple[tuple[Any, ...], list[UnitBlock]] = (), []
 
     @property
     def frame(self) -> pa.Table:
         """The drawn rows."""
         return self._arrow
+
+    def fresh(self) -> "SimulatedTable":
+        """Return the same rows, of which nothing is remembered."""
+        return SimulatedTable(self._arrow, self.metadata, self._repeats)
 
     def cached(self, key: Any, value: Callable[[], Any]) -> Any:
         """Return a cached value, computed at the first call; callers must not change it."""
@@ -79,7 +87,10 @@ class SimulatedTable(FrameTable):
         progress: Progress | None = None,
         of_units: OfUnits | None = None,
     ) -> Integers:
-        if not isinstance(design, Design) or design.candidates:
+        if type(design) is Design and design.unit_bound is not None and work is clip_counts:
+            targets = (y[:, np.newaxis] for y in self._unit_targets(design))
+            return np.asarray(start + self._repeats * np.sum([clip_counts(y) for y in targets], axis=0), dtype=np.int64)
+        if not isinstance(design, Design) or design.is_weighted:
             return self._added_up(design, work, start)
         if not isinstance(work, FunctionType) or work.__closure__:  # it holds more than its code
             return self._added_up(design, work, start)
@@ -129,6 +140,8 @@ class SimulatedTable(FrameTable):
 
     @override
     def moments(self, design: Design, progress: Progress | None = None) -> Integers:
+        if type(design) is Design and design.unit_bound is not None:
+            return self._unit_moments(design)
         if design.is_weighted:  # the target is multiplied by a factor of its row
             if design.scaling is not None:  # drawn anew each time
                 return super().moments(design)
@@ -149,12 +162,31 @@ class SimulatedTable(FrameTable):
         )
         gram: Integers = self.cached(("gram", *key), lambda: _summed(block @ block.T for block in blocks))
         targets = [cells[:, -1].astype(np.float64) for cells in self._targets(design)]
-        p = len(gram)
-        moments = np.empty((p + 1, p + 1), dtype=np.int64)
-        moments[:p, :p] = gram
-        moments[:p, p] = moments[p, :p] = _summed(x @ y for x, y in zip(blocks, targets, strict=True))
-        moments[p, p] = int(_summed(np.atleast_1d(y @ y) for y in targets)[0])
-        return self._repeats * moments
+        return self._repeats * _bordered(gram, _summed(x @ y for x, y in zip(blocks, targets, strict=True)), targets)
+
+    def _unit_blocks(self, design: Design) -> "list[UnitBlock]":
+        """Rows divided by their length, of the last scaling: a private clip moves the target alone."""
+        key = (design.candidates, design.scaling, bounds_key(design.metadata, design.candidates))
+        if self._last_unit[0] != key:
+            shortest = shortest_length(len(design.candidates))
+            self._last_unit = key, [UnitBlock.of(cells, shortest, design.scaling) for cells in self._columns(design)]
+        return self._last_unit[1]
+
+    def _unit_targets(self, design: Design) -> list[Cells]:
+        """The target's cells, clipped after rows are divided."""
+        pairs = zip(self._unit_blocks(design), self._targets(design), strict=True)
+        y_bound = design.bound / (design.unit_bound or design.bound)
+        return [
+            np.clip(cells[:, -1] / (block.length * y_bound), -GRID, GRID).astype(np.int16) for block, cells in pairs
+        ]
+
+    def _unit_moments(self, design: Design) -> Integers:
+        blocks, targets = self._unit_blocks(design), [y.astype(np.float64) for y in self._unit_targets(design)]
+        return self._repeats * _bordered(
+            _summed(block.gram for block in blocks),
+            _summed(block.rows @ y for block, y in zip(blocks, targets, strict=True)),
+            targets,
+        )
 
     @override
     def products(self, design: ScoreDesign, progress: Progress | None = None) -> Integers:
@@ -174,6 +206,52 @@ class SimulatedTable(FrameTable):
         key = ("sum", design.target, design.center, design.bound, bounds_key(design.metadata, [design.target]))
         total: tuple[int, int] = self.cached(key, lambda: super(SimulatedTable, self).target_sum(design))
         return total
+
+
+class UnitBlock(NamedTuple):
+    """Rows as `unit_rows` divides them, a column in one piece, and products of their columns.
+
+    Parameters
+    ----------
+    rows : ndarray of float, shape (2 + p, n)
+        Whole numbers: the constant, the divided constant and the divided columns.
+    length : ndarray of float, shape (n,)
+        What each row was divided by.
+    gram : ndarray of float, shape (2 + p, 2 + p)
+        Products of `rows`.
+    """
+
+    rows: Floats
+    length: Floats
+    gram: Floats
+
+    @classmethod
+    def of(cls, cells: Cells, shortest: float, scaling: Scaling | None) -> "UnitBlock":
+        """Divide rows of cells, shape (1 + p, n)."""
+        x = cells[1:].astype(np.float64)
+        if scaling is not None:
+            x -= np.array(scaling.middles, dtype=np.float64)[:, np.newaxis]
+            x *= (np.array(scaling.factors, dtype=np.float64) / SCALE)[:, np.newaxis]  # exact: see `Scaling`
+        squares = np.zeros(x.shape[1])
+        for column in x:
+            squares += column**2
+        length = np.maximum(np.sqrt(squares / GRID**2 + CONSTANT**2), shortest)
+        inverse = (1.0 - 2.0**-40) / length  # as `unit_rows` rounds
+        rows = np.empty((len(x) + 2, x.shape[1]))
+        rows[0] = cells[0]
+        rows[1] = np.trunc(CONSTANT * GRID * inverse)
+        np.trunc(x * inverse, out=rows[2:])
+        return cls(rows, length, rows @ rows.T)
+
+
+def _bordered(gram: Integers, side: Integers, targets: Iterable[Floats]) -> Integers:
+    """Moments with the target last. Shapes: gram (p, p), side (p,), targets (n,) each; returns (p + 1, p + 1)."""
+    p = len(gram)
+    moments = np.empty((p + 1, p + 1), dtype=np.int64)
+    moments[:p, :p] = gram
+    moments[:p, p] = moments[p, :p] = side
+    moments[p, p] = int(_summed(np.atleast_1d(y @ y) for y in targets)[0])
+    return moments
 
 
 def _summed(parts: Iterable[npt.NDArray[np.float64]]) -> Integers:

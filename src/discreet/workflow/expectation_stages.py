@@ -7,14 +7,14 @@ from typing import Any, NamedTuple
 
 from discreet.methods.base.method import Progress
 from discreet.simulation.curves import PairedCurves
-from discreet.simulation.drawn_tables import DrawnTables
 from discreet.simulation.fits import expected_fit
 from discreet.simulation.inversion import epsilons_for
 from discreet.simulation.rivals import Rival
 from discreet.simulation.scenario import Scenario
+from discreet.simulation.selection import Requests
 from discreet.simulation.unkind import UNKIND, unkind_scenarios
 from discreet.workflow.expectation import Choice, Expectation, Question
-from discreet.workflow.recommendation import near_ties, recommended, requests, shortlist
+from discreet.workflow.recommendation import best, near_ties, recommended, requests, shortlist
 
 Row = dict[str, Any]
 
@@ -33,6 +33,8 @@ class Counts(NamedTuple):
         For each selection, before anything is shown, and before some are left out.
     many : int
         For the selections that do best; of several scenarios together twice as many.
+    recommended : int
+        For what is recommended, at the epsilon of the comparison; of several scenarios together.
     beside_first : int
         Of unkind tables and of those with half the rows, before it is asked whether they are enough.
     half, unkind : int
@@ -45,6 +47,7 @@ class Counts(NamedTuple):
     soonest: int
     first: int
     many: int
+    recommended: int
     beside_first: int
     half: int
     unkind: int
@@ -53,9 +56,9 @@ class Counts(NamedTuple):
 
 
 COUNTS = (
-    Counts(8, 4, 16, 200, 20, 100, 50, 0.02, 0.05),
-    Counts(60, 4, 16, 60, 12, 24, 24, 0.03, 0.075),
-    Counts(math.inf, 2, 4, 16, 4, 8, 4, 0.1, 0.2),
+    Counts(8, 4, 16, 200, 200, 20, 100, 50, 0.02, 0.05),
+    Counts(60, 4, 16, 60, 200, 12, 24, 24, 0.03, 0.075),
+    Counts(math.inf, 2, 4, 16, 16, 4, 8, 4, 0.1, 0.2),
 )
 """Each table takes longer with more columns: fewer are drawn, and the standard errors say so."""
 
@@ -93,6 +96,8 @@ class Stages:
     ) -> None:
         self._question, self._groups, self._rivals, self._choices = question, groups, rivals, choices
         self._n_processes, self._told, self._n_done = n_processes, progress, 0
+        self._requests: dict[str, Requests] = {}
+        self._unkind = list[tuple[Scenario, dict[str, PairedCurves]]]()
         self._n_scenarios = sum(map(len, groups))
         n_candidates = max((len(scenario.candidates) for group in groups for scenario in group), default=0)
         self._counts = next(counts for counts in COUNTS if n_candidates <= counts.most_candidates)
@@ -128,10 +133,7 @@ class Stages:
     def _curves(self, empty: Expectation) -> Iterator[Expectation]:
         question = self._question
         curves = [
-            [
-                PairedCurves(scenario, rivals, question.epsilons, question.n_draws, question.seed)
-                for scenario in scenarios
-            ]
+            [self._curve(scenario, rivals, question.epsilons) for scenario in scenarios]
             for scenarios, rivals in zip(self._groups, self._rivals, strict=True)
         ]
         for n_tables in sorted({min(self._counts.soonest, self._n_first), self._n_first}):
@@ -160,18 +162,39 @@ class Stages:
         for n_tables in range(max(step, self._n_first + step // 2), self._n_many + step, step):
             names = shortlist(question, answer)
             for curve in (curve for group in curves for curve in group):
-                self._extend(curve, min(n_tables, self._n_many), names)
+                self._extend_where_unsure(curve, min(n_tables, self._n_many), names)
             answer = self._judged(replace(answer, rows=self._rows(curves)))
             yield answer
             if question.n_tables is None and _most_error(answer.rows, names) <= self._counts.sure:
                 break
         n_tables = max((row["n_draws"] for row in answer.rows), default=0) // question.n_draws
         for curve in (curve for group in curves for curve in group):  # one may have come to the front at the end
-            self._extend(curve, n_tables, shortlist(question, answer))
-        yield self._judged(replace(answer, rows=self._rows(curves)))
+            self._extend_where_unsure(curve, n_tables, shortlist(question, answer))
+        answer = self._judged(replace(answer, rows=self._rows(curves)))
+        yield answer
+        yield from self._surest(curves, answer)
+
+    def _surest(self, curves: Sequence[Sequence[PairedCurves]], answer: Expectation) -> Iterator[Expectation]:
+        """Draw more tables for what is best, at the epsilon of the comparison, until that has as many as it must."""
+        question = self._question
+        n_tables = -(-self._counts.recommended // len(self._groups[0]))
+        while question.n_tables is None and (name := best(question, answer)) is not None:
+            before = answer
+            for curve in curves[0]:
+                curve.extend(n_tables, [name], self._n_processes, self._progress, epsilons=(question.middle,))
+            answer = self._judged(replace(answer, rows=self._rows(curves)))
+            if answer.rows == before.rows:
+                return
+            yield answer
 
     def _extend(self, curve: PairedCurves, n_tables: int, names: Sequence[str] | None) -> None:
         curve.extend(n_tables, names, self._n_processes, self._progress)
+
+    def _extend_where_unsure(self, curve: PairedCurves, n_tables: int, names: Sequence[str]) -> None:
+        """At other epsilons than the compared one sure figures need no more, unless a number of tables is named."""
+        question, facts = self._question, (n_tables, names, self._n_processes, self._progress)
+        curve.extend(*facts, epsilons=(question.middle,))
+        curve.extend(*facts, sure=None if question.n_tables else self._counts.sure)
 
     def _rows(self, curves: Sequence[Sequence[PairedCurves]]) -> tuple[Row, ...]:
         listed = (curve for group in curves for curve in group)
@@ -232,11 +255,11 @@ class Stages:
             return {}
         overlaps: dict[str, list[float]] = {rival.name: [] for rival in rivals}
         n_tables = self._question.n_tables or 2 * self._counts.soonest
-        for unkind in unkind_scenarios(self._hardest(answer, names[0])):
-            curve = self._curve(unkind, rivals, (self._question.middle,))
-            self._extend(curve, n_tables, None)
+        for curve in self._unkind_curves(self._hardest(answer, names[0])).values():
+            curve.extend(n_tables, names, self._n_processes, self._progress, epsilons=(self._question.middle,))
             for figure in curve.expected():
-                overlaps[figure.rival].append(figure.overlap)
+                if figure.rival in overlaps:
+                    overlaps[figure.rival].append(figure.overlap)
         return {name: sum(values) / len(values) for name, values in overlaps.items() if values}
 
     def _beside(self, answer: Expectation) -> Iterator[Expectation]:
@@ -252,29 +275,43 @@ class Stages:
         if question.goal is not None:
             epsilons = tuple(sorted({row["epsilon"] for row in answer.rows if row["rival"] in names}))
         half = replace(scenario, n_rows=max(scenario.n_rows // 2, 1))
-        fewer = self._figures(half, rivals, epsilons, question.n_tables or self._counts.half)
+        curve = self._curve(half, rivals, epsilons)
+        fewer = self._figures(curve, names, question.n_tables or self._counts.half)
         answer = replace(answer, fewer=fewer)
         yield answer
         unlucky = list[Row]()
-        for unkind in unkind_scenarios(scenario):
-            rows = self._figures(unkind, rivals, epsilons, question.n_tables or self._counts.unkind)
-            unlucky += [{**row, "kind": unkind.unkindness.name} for row in rows]
+        curves = self._unkind_curves(scenario)
+        if question.goal is not None:
+            curves = {name: self._curve(one.scenario, rivals, epsilons) for name, one in curves.items()}
+        for name, curve in curves.items():
+            rows = self._figures(curve, names, question.n_tables or self._counts.unkind)
+            unlucky += [{**row, "kind": name} for row in rows]
         yield replace(answer, unlucky=tuple(unlucky), is_final=True)
 
     def _curve(self, scenario: Scenario, rivals: Sequence[Rival], epsilons: Sequence[float]) -> PairedCurves:
         question = self._question
-        return PairedCurves(scenario, rivals, epsilons, question.n_draws, question.seed, DrawnTables(scenario))
+        requests: Requests = {}
+        if all("public_moments" not in rival.parameters for rival in rivals):  # these are drawn from the scenario
+            requests = self._requests.setdefault(scenario.draw_metadata.sha256, requests)
+        return PairedCurves(scenario, rivals, epsilons, question.n_draws, question.seed, requests=requests)
 
-    def _figures(
-        self, scenario: Scenario, rivals: Sequence[Rival], epsilons: Sequence[float], n_tables: int
-    ) -> tuple[Row, ...]:
-        curve, rows = self._curve(scenario, rivals, epsilons), tuple[Row, ...]()
-        for count in sorted({self._question.n_tables or self._counts.beside_first, n_tables}):
-            self._extend(curve, count, None)
-            rows = tuple(asdict(figure) for figure in curve.expected())
-            if _most_error(rows, [rival.name for rival in rivals]) <= self._counts.beside_sure:
-                break
-        return rows
+    def _unkind_curves(self, scenario: Scenario) -> dict[str, PairedCurves]:
+        """By kind, those of the unkind tables beside a scenario, with what was drawn for near ties."""
+        for known, curves in self._unkind:
+            if known is scenario:
+                return curves
+        facts = self._rivals[0], self._question.epsilons
+        curves = {one.unkindness.name: self._curve(one, *facts) for one in unkind_scenarios(scenario)}
+        self._unkind.append((scenario, curves))
+        return curves
+
+    def _figures(self, curve: PairedCurves, names: Sequence[str], n_tables: int) -> tuple[Row, ...]:
+        """Figures of some selections, from as few tables as they are sure with where their number is not named."""
+        question, counts = self._question, self._counts
+        for count in sorted({question.n_tables or counts.beside_first, n_tables}):
+            sure = None if question.n_tables or count < n_tables else counts.beside_sure
+            curve.extend(count, names, self._n_processes, self._progress, sure=sure)
+        return tuple(asdict(figure) for figure in curve.expected() if figure.rival in names)
 
     def _hardest(self, answer: Expectation, name: str) -> Scenario:
         """The scenario, of the first number of rows, in which a selection does worst."""

@@ -32,6 +32,11 @@ def shortlist(question: Question, answer: Expectation) -> list[str]:
     return list(dict.fromkeys([*requests(answer), *close]))
 
 
+def best(question: Question, answer: Expectation) -> str | None:
+    """Return the name of the selection that does best, from however few tables; None where none does anything."""
+    return next(iter(_ranked(question, answer)), None)
+
+
 def near_ties(question: Question, answer: Expectation) -> list[str]:
     """Return the best selection of each method, of those that do nearly as well as the best of all."""
     names = _ranked(question, answer)

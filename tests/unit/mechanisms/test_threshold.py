@@ -6,7 +6,7 @@ from collections import Counter
 import numpy as np
 import pytest
 from scipy.stats import chisquare
-from tests.effort import either
+from tests.effort import either, pairwise
 
 from discreet.errors import InvalidParameterError
 from discreet.mechanisms import threshold
@@ -39,11 +39,11 @@ def test_draws_follow_the_law_of_all_subsets(name, weight, noise):
     assert p_value(drawn, subset_law(SCORES[name], *law, weight + 1, noise)) < P_THRESHOLD
 
 
+AT_MOST = pairwise(itertools.product(SCORES, (1, 2, 3), (1, 3), ("exponential", "gumbel")))
+
+
 @pytest.mark.statistics
-@pytest.mark.parametrize("noise", ["exponential", "gumbel"])
-@pytest.mark.parametrize("weight", [1, 3])
-@pytest.mark.parametrize("most", [1, 2, 3])
-@pytest.mark.parametrize("name", SCORES)
+@pytest.mark.parametrize(("name", "most", "weight", "noise"), AT_MOST)
 def test_draws_of_at_most_some_features_follow_their_law(name, most, weight, noise):
     """Chi-square against brute force over the subsets that are left; the law of all subsets is rejected."""
     rng, law = Source.seeded(8), (6, 1.5, 2.0)

@@ -19,13 +19,20 @@ def planned(monkeypatch, folder, n_rows, n_columns=3, **asked):
 
 
 def test_figures_that_are_sure_need_no_more_tables(monkeypatch, tmp_path):
-    """Where all tables agree a plan stops at the first step whose error is small; where they do not, it goes on."""
-    sure, unsure = (planned(monkeypatch, tmp_path, n_rows).rows[0] for n_rows in (20_000, 60))
-    assert sure["right"] == 1.0
-    assert sure["n_draws"] < COUNTS[0].many
-    assert sure["error"] <= COUNTS[0].sure
-    assert unsure["error"] > COUNTS[0].sure
-    assert unsure["n_draws"] == COUNTS[0].many
+    """Where all tables agree a plan stops at the first step whose error is small; where they do not, it goes on.
+
+    What is recommended has as many tables as it must, at the epsilon of the comparison alone.
+    """
+    facts = {"epsilons": (10.0, 1.0)}  # the second one is compared
+    sure, unsure = (
+        {row["epsilon"]: row for row in planned(monkeypatch, tmp_path, n_rows, **facts).rows} for n_rows in (20_000, 60)
+    )
+    assert sure[10.0]["right"] == 1.0
+    assert sure[10.0]["n_draws"] < COUNTS[0].many
+    assert sure[10.0]["error"] <= COUNTS[0].sure
+    assert sure[1.0]["n_draws"] == COUNTS[0].recommended
+    assert unsure[1.0]["error"] > COUNTS[0].sure
+    assert unsure[1.0]["n_draws"] == COUNTS[0].many
 
 
 def test_as_many_tables_as_were_asked_for(monkeypatch, tmp_path):
@@ -39,6 +46,6 @@ def test_many_columns_have_fewer_tables(monkeypatch, tmp_path, n_columns, place)
     """And the standard error of each figure says so."""
     answer = planned(monkeypatch, tmp_path, 60, n_columns)
     counts = COUNTS[place]
-    assert {row["n_draws"] for row in answer.rows} <= set(range(counts.first, counts.many + 1))
+    assert {row["n_draws"] for row in answer.rows} == {counts.recommended}
     assert {row["n_draws"] for row in answer.unlucky} <= {counts.beside_first, counts.unkind}
     assert all(row["error"] > 0.0 for row in (*answer.rows, *answer.unlucky, *answer.fewer))

@@ -42,12 +42,17 @@ class CleanGram(NamedTuple):
 
 
 def cleaned(
-    moments: NoisyGram, constant: int | None = None, dummies: Bools | None = None, constant_value: float = 1.0
+    moments: NoisyGram,
+    constant: int | None = None,
+    dummies: Bools | None = None,
+    constant_value: float = 1.0,
+    is_quick: bool = False,
 ) -> CleanGram:
     """Return second moments that some table can have, shrunk by as much as their noise asks; public entries stay.
 
-    Cost: O(p^3). Source: Stephens 2017, False discovery rates: a new deal (the mixture of priors); Efron and Morris
-    1973, Stein's estimation rule and its competitors (the diagonals). Shapes: dummies (n_categories, p).
+    Where it must be quick the last digits differ. Cost: O(p^3). Source: Stephens 2017, False discovery rates: a new
+    deal (the mixture of priors); Efron and Morris 1973, Stein's estimation rule and its competitors (the diagonals).
+    Shapes: dummies (n_categories, p).
 
     Examples
     --------
@@ -76,7 +81,7 @@ def cleaned(
         at = kind & noisy[rows, columns] & (scale[rows, columns] > 0.0)
         i, j = rows[at], columns[at]
         # A correlation's noise has the variance of the entry's over the product of both diagonals.
-        mean, spread = _shrunk(gram[i, j] / scale[i, j], variance[i, j] / scale[i, j] ** 2, n_rows)
+        mean, spread = _shrunk(gram[i, j] / scale[i, j], variance[i, j] / scale[i, j] ** 2, n_rows, is_quick)
         gram[i, j] = gram[j, i] = mean * scale[i, j]
         error[i, j] = error[j, i] = spread * scale[i, j] ** 2
     return CleanGram(_possible(gram, noisy), error, n_rows)
@@ -128,7 +133,7 @@ def _shrink_diagonal(gram: Floats, variance: Floats, error: Floats, n_rows: floa
     np.fill_diagonal(gram, np.where(noise > 0.0, np.clip(diagonal, lowest, n_rows), diagonal))
 
 
-def _shrunk(values: Floats, noise: Floats, n_rows: float) -> tuple[Floats, Floats]:
+def _shrunk(values: Floats, noise: Floats, n_rows: float, is_quick: bool) -> tuple[Floats, Floats]:
     """Posterior means and variances under a mixture of normal priors whose weights are fitted."""
     if values.size == 0:
         return values, noise
@@ -138,13 +143,7 @@ def _shrunk(values: Floats, noise: Floats, n_rows: float) -> tuple[Floats, Float
     total = priors + noise
     log_density = -0.5 * (np.log(total) + values**2 / total)
     density = np.exp(log_density - log_density.max(axis=0))
-    weights = np.full((len(priors), 1), 1.0 / len(priors))  # fitted by EM
-    for _ in range(EM_STEPS):
-        belongs = weights * density
-        belongs /= belongs.sum(axis=0)
-        weights = belongs.sum(axis=1, keepdims=True)
-        weights[0] += NULL_WEIGHT
-        weights /= weights.sum()
+    weights = _quick_weights(density) if is_quick else _fitted_weights(density)
     belongs = weights * density
     belongs /= belongs.sum(axis=0)
     shrinkage = priors / total
@@ -152,6 +151,28 @@ def _shrunk(values: Floats, noise: Floats, n_rows: float) -> tuple[Floats, Float
     # E[r^2] over the mixture: of each part its posterior variance plus its squared posterior mean.
     square = (belongs * (shrinkage * noise + (shrinkage * values) ** 2)).sum(axis=0)
     return mean, square - mean**2
+
+
+def _fitted_weights(density: Floats) -> Floats:
+    """Return the prior's weights, fitted by EM. Shapes: density (k, n); returns (k, 1)."""
+    weights = np.full((len(density), 1), 1.0 / len(density))
+    for _ in range(EM_STEPS):
+        belongs = weights * density
+        belongs /= belongs.sum(axis=0)
+        weights = belongs.sum(axis=1, keepdims=True)
+        weights[0] += NULL_WEIGHT
+        weights /= weights.sum()
+    return weights
+
+
+def _quick_weights(density: Floats) -> Floats:
+    """Return the same, but for the order of sums, in a quarter of the time."""
+    weights = np.full(len(density), 1.0 / len(density))
+    for _ in range(EM_STEPS):
+        weights = weights * (density @ (1.0 / (weights @ density)))
+        weights[0] += NULL_WEIGHT
+        weights /= weights.sum()
+    return weights[:, np.newaxis]
 
 
 def _possible(gram: Floats, noisy: Bools) -> Floats:

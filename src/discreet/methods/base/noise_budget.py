@@ -1,5 +1,6 @@
 """The privacy cost of additive noise: Gaussian where a delta is given, else in an ellipsoid, for pure privacy."""
 
+import functools
 import itertools
 import math
 from collections.abc import Mapping, Sequence
@@ -142,6 +143,7 @@ def drawn_together(
     return {name: list(itertools.islice(drawn, len(block))) for name, block, _ in blocks}
 
 
+@functools.lru_cache(maxsize=256)
 def _up(value: float) -> Fraction:
     """The next decimal of some digits above a float and its rounding error."""
     # The factor 1 + 2^-48 covers the rounding of the few float operations that led to the value.

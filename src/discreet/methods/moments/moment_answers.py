@@ -1,6 +1,7 @@
 """What follows from noisy moments: the best models, and coefficients of any model, without the rows and for free."""
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from functools import cached_property
 from statistics import NormalDist
@@ -66,8 +67,9 @@ class MomentAnswers:
     @cached_property
     def dummies(self) -> Bools:
         """Columns of each category."""
-        owned = [np.array([owner == name for owner in self.record.owners]) for name in self.candidates]
-        wide = [columns for columns in owned if columns.sum() > 1]
+        counts = Counter(self.record.owners)
+        names = [name for name in self.candidates if counts[name] > 1]
+        wide = [[owner == name for owner in self.record.owners] for name in names]
         return np.array(wide, dtype=np.bool_).reshape(-1, len(self.record.owners))
 
     def _owned(self, names: Sequence[str | None]) -> Bools:

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from discreet.accounting.guarantee import exact
 from discreet.accounting.neighbors import NeighboringRelation
@@ -187,23 +188,21 @@ class NoisySums:
         if self.count_is_noisy:
             n_rows, n_variance = max(drawn[BLOCKS[4]][0] / GRID**2, 1.0), variances[BLOCKS[4]] / GRID**4
         gram, gram_variance = self._public_gram(n_rows, n_variance)
-        for name, entries in pairs.items():
-            for (i, j), value in zip(entries, drawn.get(name, []), strict=True):
-                gram[i][j] = gram[j][i] = value
-                gram_variance[i][j] = gram_variance[j][i] = variances[name]
+        for name, (i, j) in ((name, entries.T) for name, entries in pairs.items() if len(entries)):
+            gram[i, j] = gram[j, i] = np.array(drawn[name], dtype=object)
+            gram_variance[i, j] = gram_variance[j, i] = variances[name]
         xty, yty = drawn[BLOCKS[0]], drawn[BLOCKS[3]][0]
-        return self._record(
-            gram, xty, yty, gram_variance, variances[BLOCKS[0]], variances[BLOCKS[3]], n_rows, n_variance
-        )
+        told = gram.tolist(), xty, yty, gram_variance.tolist()
+        return self._record(*told, variances[BLOCKS[0]], variances[BLOCKS[3]], n_rows, n_variance)
 
-    def _public_gram(self, n_rows: float, n_variance: float) -> tuple[list[list[int]], list[list[float]]]:
+    def _public_gram(self, n_rows: float, n_variance: float) -> tuple[npt.NDArray[np.object_], Floats]:
         """Return what is declared of X'X, and how far the table's own sums may lie from it, as a variance."""
         if self.known is not None:
             second = np.outer(self._known_means, self._known_means)
             first = int(self.fit_intercept)
             second[first:, first:] += self.known.covariance
-            whole = np.rint(second * n_rows * GRID**2).astype(object).tolist()
-            return whole, np.zeros_like(second).tolist()  # the error is of all entries together: `known_error`
+            whole = np.rint(second * n_rows * GRID**2).astype(object)
+            return whole, np.zeros_like(second)  # the error is of all entries together: `known_error`
         mean = np.array([1.0 if owner is None else self.declared.get(owner, (0.0, 0.0))[0] for owner in self.owners])
         spread = np.array([0.0 if owner is None else self.declared.get(owner, (0.0, 0.0))[1] for owner in self.owners])
         second = np.outer(mean, mean) + np.diag(spread)
@@ -215,7 +214,7 @@ class NoisySums:
         sampled[constant[:, None] & constant[None, :]] = 0.0
         gram = np.where(public, second * n_rows, 0.0) * GRID**2
         variance = np.where(public, np.maximum(sampled, 0.0) * n_rows + second**2 * n_variance, 0.0) * GRID**4
-        return np.rint(gram).astype(object).tolist(), variance.tolist()
+        return np.rint(gram).astype(object), variance
 
     @property
     def _known_means(self) -> Floats:

@@ -201,6 +201,8 @@ class PreparedScores(Preparation):
     """
 
     columns: Sequence[str]
+    tells_chances = True
+    """Whether the chances of the chosen columns are told; a simulation need not."""
 
     def __init__(self, method: DecorrelatedScreening, plan: ScorePlan, n_screened: int = 0) -> None:
         self.method, self.plan, self.metadata, self.budget = method, plan, plan.metadata, plan.budget
@@ -289,28 +291,31 @@ class PreparedScores(Preparation):
         shifted = np.abs(np.clip(sums, -MOST_SCORE, MOST_SCORE) + _steps(scores.shifts * n_rows))
         own = shifted - _steps(DEVIATIONS * (np.sqrt(variances) - math.sqrt(variances.mean())))
         above = self.choice.draw(plan.entering.scores(np.maximum(own, 0)), thresholds, rng)
-        choice, chances = self._likely(above, scores, n_rows, variances)
+        choice = self._likely(above, scores, n_rows, variances)
         names = tuple(self.candidates[place] for place in plan.units.columns(choice.units))
+        chances = self._told(choice, scores, n_rows, variances) if self.tells_chances else {}
         return Outcome(names, noise, (*noisy.steps, self._screening(noise)), chances=chances)
 
-    def _likely(
-        self, above: Chosen, scores: Decorrelation, n_rows: float, variances: Floats
-    ) -> tuple[Chosen, dict[str, float]]:
-        """Return the choice without what the effects of the others explain, and the chances of what is left.
+    def _likely(self, above: Chosen, scores: Decorrelation, n_rows: float, variances: Floats) -> Chosen:
+        """Return the choice without what the effects of the others explain.
 
         One by one the unit is left out whose chance is largest, as long as that is more than a half.
         """
-        if above.noisy_scores is None or not above.units:
-            return above, {}
-        choice, facts_of_scores = above, (scores, n_rows, variances)
-        while choice.units:
-            by_unit = self._chances(choice, *facts_of_scores, ENOUGH_DRAWN)
+        choice = above
+        while above.noisy_scores is not None and choice.units:
+            by_unit = self._chances(choice, scores, n_rows, variances, ENOUGH_DRAWN)
             worst = max(choice.units, key=lambda unit: by_unit[unit])
             if by_unit[worst] <= MOST_CHANCE:
                 break
             choice = replace(choice, units=[unit for unit in choice.units if unit != worst])
-        by_unit = self._chances(choice, *facts_of_scores, N_DRAWN)
-        return choice, self.plan.units.by_column(by_unit, choice.units, self.candidates)
+        return choice
+
+    def _told(self, choice: Chosen, scores: Decorrelation, n_rows: float, variances: Floats) -> dict[str, float]:
+        """Return the chances of what is chosen, by column; none where no noisy scores are released."""
+        if choice.noisy_scores is None or not choice.units:
+            return {}
+        by_unit = self._chances(choice, scores, n_rows, variances, N_DRAWN)
+        return self.plan.units.by_column(by_unit, choice.units, self.candidates)
 
     def _chances(self, choice: Chosen, scores: Decorrelation, n_rows: float, variances: Floats, n_drawn: int) -> Floats:
         """Return how often each unit without an effect beside the chosen ones has as large a noisy score.

@@ -23,7 +23,7 @@ from discreet.typing import Floats, Integers
 FEW_UNITS = 8
 """Up to which noise on all scores costs less than one draw among all subsets, beside effects as well as without any."""
 
-N_DRAWN, SEED = 40_000, 21
+N_DRAWN, BLOCK, SEED = 40_000, 4000, 21
 """Tables without an effect, from a seed: the thresholds are public numbers, the same every time."""
 
 FEWEST_BEYOND = 40
@@ -182,10 +182,19 @@ def _no_effect(n_units: int, n_columns: int, n_screened: int) -> tuple[Floats, F
 
     Where there are more `n_screened`, scores are the largest of these, in falling order.
     """
+    rng, sizes, noise = Source.seeded(SEED), np.empty((N_DRAWN, n_units)), np.empty((N_DRAWN, n_units))
+    for start in range(0, N_DRAWN, BLOCK):  # a block at a time needs a fraction of the memory
+        words = rng.words(BLOCK * (3 * n_units + 1)).reshape(BLOCK, -1)
+        uniform = np.asarray((words + 0.5) * 2.0**-64, dtype=np.float64)
+        sizes[start : start + BLOCK], noise[start : start + BLOCK] = _block(uniform, n_columns, n_screened)
+    return sizes, noise
+
+
+def _block(uniform: Floats, n_columns: int, n_screened: int) -> tuple[Floats, Floats]:
+    """Return scores and noise from uniform numbers. Shapes: uniform (m, 3 n_units + 1), returns (m, n_units) both."""
     from scipy.special import ndtri  # slow to load
 
-    words = Source.seeded(SEED).words(N_DRAWN * (3 * n_units + 1)).reshape(N_DRAWN, -1)
-    uniform = (words + 0.5) * 2.0**-64
+    n_units = (uniform.shape[1] - 1) // 3
     logs = np.log(uniform[:, :n_units])
     if n_screened > n_units:  # the largest of m uniform numbers: log U_(i) = log U_(i - 1) + log(V) / (m + 1 - i)
         logs = np.cumsum(logs / np.arange(n_screened, n_screened - n_units, -1), axis=1)

@@ -247,7 +247,8 @@ def test_a_column_that_others_explain_is_left_out():
     noisy = np.array([900.0, 210.0, 205.0])
 
     def left(scores):
-        return prepared._likely(Chosen([0, 1, 2], noisy), scores, 1000.0, 1000.0 * ones)
+        choice = prepared._likely(Chosen([0, 1, 2], noisy), scores, 1000.0, 1000.0 * ones)
+        return choice, prepared._told(choice, scores, 1000.0, 1000.0 * ones)
 
     choice, chances = left(scores)
     assert choice.units == [0]
