@@ -25,10 +25,10 @@ TYPICAL_CUT_MEAN = 0.2
 CUT_MEAN_OF_SKEWNESS, LEAST_CUT_MEAN = 0.133, 0.02
 """The same of a column whose skewness is known: phi(0) / 3 of it, by the first term of Edgeworth's series."""
 
-BEND, BEND_DECAY = 0.25, 1.0
+BEND, BEND_DECAY = 0.25, 1.5
 """Share of a symmetric column's variance that its sign does not give, and how that falls the wider it is cut."""
 
-BEND_OF_SKEWED = 2.0
+BEND_OF_SKEWED = 1.5
 """What a skewed one adds, by the square of its mean once it is cut: its median lies off the center, its mean."""
 
 MOST_CENTER = 0.9
