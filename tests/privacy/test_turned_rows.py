@@ -10,6 +10,7 @@ import pytest
 from discreet.kernels.glm import families
 from discreet.kernels.glm.families import LOGISTIC, linear_map, poisson
 from discreet.kernels.glm.problem import Problem
+from discreet.kernels.glm.score_looks import LookRequest
 from discreet.kernels.glm.turned_rows import Turn
 from discreet.kernels.moments.moments import GRID
 from tests.privacy.test_generalized_linear import COLUMNS, cells, price, requests
@@ -31,7 +32,8 @@ def turned(family, replace, weighted=False, groups=()):
     """The passes of turned rows of a fit."""
     rng = np.random.default_rng(4)  # noqa: TID251 - simulated rows and points, not noise
     problem = Problem(family, COLUMNS, groups, MU if replace else MU / 2.0, replace, 20_000, weighted=weighted)
-    return [one for one in requests(problem, narrow(rng, 20_000, family), rng) if one.row_map.turn is not None]
+    passes = requests(problem, narrow(rng, 20_000, family), rng)
+    return [one for one in passes if isinstance(one, LookRequest) or one.row_map.turn is not None]
 
 
 def single_rows(family, groups=(), count=60):
@@ -44,7 +46,8 @@ def single_rows(family, groups=(), count=60):
 
 def furthest(request):
     """Rows from the least to the largest linear predictor, with responses at both ends."""
-    corner = np.sign(request.row_map.theta)[1:]
+    row_map = request.row_map.row_map if isinstance(request, LookRequest) else request.row_map
+    corner = np.sign(row_map.theta)[1:]
     rows = [[1.0, *(part * corner), y] for part in np.linspace(-1.0, 1.0, 25) for y in (-1.0, 1.0)]
     return (np.array(rows) * GRID).astype(np.int16)
 
@@ -94,10 +97,31 @@ def test_rows_that_are_not_shortened_are_found_out(replace, monkeypatch):
     assert max(dearest(one, rows, replace) for one in passes) > 1.0
 
 
+def test_scores_that_are_not_cut_are_found_out():
+    """A control: noise is for scores no longer than the cut."""
+    rows, passes = single_rows(LOGISTIC), [one for one in turned(LOGISTIC, False) if not isinstance(one, LookRequest)]
+    one = max(passes, key=lambda request: request.mu)
+    longer = dataclasses.replace(one.row_map.turn, cut=3.0 * one.row_map.turn.cut)
+    whole = dataclasses.replace(one, row_map=dataclasses.replace(one.row_map, turn=longer))
+    assert dearest(one, rows, False) <= 1.0 < dearest(whole, rows, False)
+
+
+@pytest.mark.parametrize("replace", [True, False])
+def test_a_look_costs_what_one_direction_or_two_do(replace):
+    """No pair costs more, and with less noise one does."""
+    rows = single_rows(LOGISTIC)
+    looks = [one for one in turned(LOGISTIC, replace) if isinstance(one, LookRequest)]
+    assert len(looks) == 1
+    wide = dataclasses.replace(looks[0], row_map=dataclasses.replace(looks[0].row_map, least=1e-3))
+    assert 0.7 < dearest(wide, rows, replace) <= 1.0
+    assert dearest(looks[0], rows, replace) <= 1.0
+    assert dearest(dataclasses.replace(wide, sd=wide.sd * 2.0 / 3.0), rows, replace) > 1.0
+
+
 def test_less_noise_is_found_out():
     """A control: two thirds of the noise cost more than mu^2 on some pair."""
     rows = single_rows(LOGISTIC)
-    for one in turned(LOGISTIC, True)[-1:]:
+    for one in turned(LOGISTIC, True)[-1:]:  # the last pass
         scales = {name: getattr(one, name) * 2.0 / 3.0 for name in ("sd_gradient", "sd_diagonal", "sd_above")}
         assert dearest(dataclasses.replace(one, **scales), rows, True) > 1.0
 

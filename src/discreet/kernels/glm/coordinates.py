@@ -5,8 +5,9 @@ import numpy as np
 from discreet.kernels.glm.families import Groups
 from discreet.kernels.glm.likely_rows import LikelyRows
 from discreet.kernels.glm.pooled_score import Pool, Turned
-from discreet.kernels.glm.problem import Problem
+from discreet.kernels.glm.problem import LOOK, Problem
 from discreet.kernels.glm.requests import best_request
+from discreet.kernels.glm.sandwich import SPREAD
 from discreet.kernels.glm.score import ScoreModel
 from discreet.kernels.glm.turned_rows import Turn
 from discreet.kernels.rows.likely_columns import LEAST_VARIANCE
@@ -21,6 +22,16 @@ AS_GOOD = 1.01
 MUCH_BETTER = 0.8
 """Of the error by noise in half ranges: rows are turned for less alone, as the first pass's score is lost then."""
 
+SEEN = 2.0
+"""Errors below so much of what sampling alone makes them are mostly sampling's: rows are turned, so that none counts
+less."""
+
+CURVATURE_SHARE = 0.03
+"""Of the rows' weights: longer rows count whole in weighted products while the noise there is below this."""
+
+LONGER = 2
+"""Of the lengths to choose from: rows in weighted products are at least so many further than scores are for."""
+
 MOSTLY_NOISE = 40.0
 """Nor where it makes the error so many times as large as sampling alone does."""
 
@@ -31,23 +42,33 @@ RESOLVED = 1e-6
 def in_best_coordinates(problem: Problem, model: ScoreModel, pool: Pool, theta: Floats) -> Pool:
     """Return the pool whose later passes are of turned rows, where that loses much less by noise.
 
-    Without noise the longest length is as good as any, and all rows count alike.
+    Scores are as short as costs next to nothing where columns are about normal, rows as long as their products' noise
+    allows. Without noise the longest length is as good as any.
     """
     p, curve, later = problem.n_coefficients, pool.curve, 1.0 - problem.start
     rows = LikelyRows.of(problem.family, theta, curve.center, curve.spread, pool.n_rows, problem.groups, curve.fixed)
     turn = turn_of(curve.center[:p], curve.spread[:p, :p], pool.spread_noise * p**0.5, float(p) ** 0.5)
-    whole = pool.in_coordinates(Turned(turn, 1.0, 1.0, 1.0))
+    whole = pool.in_coordinates(Turned(turn, turn.length, 1.0, 1.0, 1.0))
     back = np.linalg.inv(turn.natural).astype(np.float64)
-    noise = best_request(problem, model, whole, theta, later)[2] / turn.length**2 * back @ back.T
+    request, _, loss = best_request(problem, model, whole, theta, later)
+    paid = LOOK + (SPREAD if problem.robust else 0.0)  # beside the passes that tell the score
+    noise = loss / turn.length**2 * later / (later - paid) * back @ back.T
     choices = lengths(turn, problem.groups)
     parts = [parts_of(turn, rows.rows, length) for length in choices]
     errors = [rows.error(part, noise * length**2) for part, length in zip(parts, choices, strict=True)]
     best = max(k for k, error in enumerate(errors) if error <= AS_GOOD * min(errors))
     as_they_are = np.minimum(1.0, problem.cap / (rows.rows**2).sum(axis=1))
     before = rows.error(as_they_are, best_request(problem, model, pool, theta, later)[2] * np.eye(p))
-    if not (errors[best] < MOSTLY_NOISE and errors[best] - 1.0 < MUCH_BETTER * (before - 1.0)):
+    is_better = errors[best] < SEEN or errors[best] - 1.0 < MUCH_BETTER * (before - 1.0)
+    if not (errors[best] < MOSTLY_NOISE and is_better):
         return pool
-    return pool.in_coordinates(rows.turned(turn.to(choices[best]), parts[best], as_they_are))
+    noise_of_weights = request.sd_diagonal * request.row_map.units[1] / turn.length**2
+    allowed = (CURVATURE_SHARE * float(rows.weights.sum()) / max(noise_of_weights, 1e-300)) ** 0.5
+    # Where scores are cut short rows are longer than that if four times the noise allows it.
+    most = [allowed * (2.0 if k <= best + LONGER else 1.0) for k in range(len(choices))]
+    at = max(k for k, length in enumerate(choices) if k == best or length <= most[k])
+    cut = problem.family.residual_bound * choices[best]
+    return pool.in_coordinates(rows.turned(turn.to(choices[at], cut), choices[-1], parts[at], as_they_are))
 
 
 def turn_of(center: Floats, spread: Floats, noise: float, length: float) -> Turn:

@@ -36,6 +36,9 @@ WEIGHT_ONE = 2**15
 DISPERSED_SIZE = 2.0
 """Of the negative binomial law that clipped counts may have in place of a Poisson law: variance mean + mean^2 / 2."""
 
+LARGEST_MEAN = 2.0
+"""Of counts, in units of their bound."""
+
 LARGEST_PREDICTOR = 30.0
 """The tables end here; a linear predictor beyond it is clipped."""
 
@@ -108,8 +111,11 @@ LOGISTIC = Family("logistic", expit, _logistic_weight, logit, 0.0, 1.0, 1.0)
 
 
 def poisson(largest: float, residual_bound: float | None = None) -> Family:
-    """Return the family of counts up to `largest`, with the log link."""
-    cap = np.log(largest)
+    """Return the family of counts up to `largest`, with the log link.
+
+    The mean may be larger: that of counts which pile up at a bound is, for some rows, where it is an exponential.
+    """
+    cap = np.log(LARGEST_MEAN * largest)
 
     def mean(eta: Floats) -> Floats:
         rate: Floats = np.exp(np.minimum(eta, cap))
@@ -255,12 +261,13 @@ class RowMap:
         matrix[0, 1 : p + 1] = self.theta / THETA_UNIT
         cap = math.inf if self.turn is not None else self.cap * GRID**2
         of_turn = 0.0 if self.turn is None else self.turn.scale
+        of_scores = self.longest_score / self.units[0]
         return (
             unwritable(cells.T, np.int16),
             tuple(unwritable(np.empty(0) if each is None else each, np.int16) for each in (offsets, shares)),
             tuple(unwritable(each, np.float64) for each in (self.response, self.mean, self.weight)),
             matrix,
-            (STEPS * THETA_UNIT / GRID, float(self.first), self.offset / THETA_UNIT, cap, of_turn),
+            (STEPS * THETA_UNIT / GRID, float(self.first), self.offset / THETA_UNIT, cap, of_turn, of_scores),
             (p if self.n_weighing is None else self.n_weighing, is_turned),
             LONGEST,
             *buffers(q),
@@ -283,6 +290,12 @@ class RowMap:
         floats = np.asarray(sums, dtype=np.float64)
         of_gradient, of_gram = self.units
         return floats[:, -1] * of_gradient, floats[:, :-1] * of_gram
+
+    @property
+    def longest_score(self) -> float:
+        """What scores of turned rows are shortened to, in natural units."""
+        whole, cut = (math.inf, math.inf) if self.turn is None else (self.turn.length, self.turn.cut)
+        return min(cut, self.residual_unit * whole)
 
     @property
     def units(self) -> tuple[float, float]:

@@ -50,14 +50,14 @@ class LikelyRows:
         weights = family.weight(rows @ coefficients) * (n_rows / len(rows))
         return cls(rows[:, : len(theta)], np.maximum(weights, 1e-300))
 
-    def turned(self, turn: Turn, parts: Floats, before: Floats) -> Turned:
+    def turned(self, turn: Turn, longest: float, parts: Floats, before: Floats) -> Turned:
         """Return coordinates with what is likely of rows there, which counted `before` in the first pass."""
         turned = self.rows @ turn.natural.T
         squares = (turned[:, 1:] ** 2).sum(axis=1)
         left = float(parts @ squares) / max(float(parts.sum()) * float(squares.mean()), 1e-300)
-        spent = float((self.weights * parts**2) @ squares) / max(float((self.weights * parts) @ squares), 1e-300)
-        share = spent if turned.shape[1] > 1 else 1.0
-        return Turned(turn, float(parts.sum() / before.sum()), left, share)
+        whole = float(self.weights @ squares) / max(float((self.weights * parts) @ squares), 1e-300)
+        share = whole if turned.shape[1] > 1 else 1.0
+        return Turned(turn, longest, float(parts.sum() / before.sum()), left, share)
 
     def error(self, parts: Floats, noise: Floats) -> float:
         """Return the squared error of estimates where rows count so much and the score has this noise.

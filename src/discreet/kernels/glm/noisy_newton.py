@@ -5,8 +5,10 @@ means and covariance of the columns, a start, and a straight line for the mean. 
 information at the current point, less a public share of their linear part, which the first pass has estimated already:
 the difference is small, and a small sum needs little noise. Passes go on until a step changes nothing that matters, and
 the last one spends what is left; it comes at once where noise hides what the first pass tells. Where columns are narrow
-or alike the later passes see rows in coordinates in which they are not (`coordinates`). The estimate solves the score
-that all passes make up together (`pooled_score`). All passes are Gaussian releases.
+or alike, and where noise is not most of the error, the later passes see rows in coordinates in which they are neither
+(`coordinates`) and cut long scores; before the last one a look at these tells where, and what is cut off
+(`score_looks`). The estimate solves the score that all passes make up together (`pooled_score`). All passes are
+Gaussian releases.
 """
 
 import math
@@ -20,7 +22,7 @@ from discreet.kernels.glm.count_bound import CountBound, HistogramRequest, chose
 from discreet.kernels.glm.families import clipped_poisson, linear_map, predictor_bounds, score_map
 from discreet.kernels.glm.open_ways import OpenWays
 from discreet.kernels.glm.pooled_score import Pool
-from discreet.kernels.glm.problem import SEARCH, Problem
+from discreet.kernels.glm.problem import LOOK, SEARCH, Problem
 from discreet.kernels.glm.requests import (
     Request,
     best_request,
@@ -33,12 +35,13 @@ from discreet.kernels.glm.requests import (
 from discreet.kernels.glm.sandwich import SPREAD, Reliability, SpreadRequest, Units, spread_pass
 from discreet.kernels.glm.score import ScoreModel, Turned, minimize
 from discreet.kernels.glm.score_fit import Fit, ScoreFit, symmetric
+from discreet.kernels.glm.score_looks import LookRequest, look, seen_scores
 from discreet.kernels.glm.separation import separating_sums
 from discreet.kernels.glm.undetermined import undetermined
 from discreet.typing import Floats
 
-REACH = 29.0
-"""No score is taken where a row's linear predictor could be further than this from the constant."""
+REACH = 500.0
+"""No score is taken where a row's linear predictor could be further than this from the constant: tables end before."""
 
 CONSTANT_SD = 2.5
 """Prior standard deviation of the constant for estimates: odds of 1 to 150, and counts of a twentieth to 20 times."""
@@ -96,7 +99,7 @@ LONGEST_STEP = 1.5
 """The most that a step changes linear predictors, in the weighted root mean square."""
 
 
-AnyRequest = HistogramRequest | Request | SpreadRequest
+AnyRequest = HistogramRequest | Request | LookRequest | SpreadRequest
 
 
 def noisy_newton(problem: Problem) -> Generator[AnyRequest, Floats, Fit]:
@@ -104,8 +107,8 @@ def noisy_newton(problem: Problem) -> Generator[AnyRequest, Floats, Fit]:
 
     An answer is ``request.row_map.sums`` of all rows plus noise, shape (p, p + 1). The squared mu of all requests add
     up to that of the problem, whatever the answers are. Cost: two to eight passes, one more where robust, one more
-    where counts are clipped, and O(p^5). Source: privacy specification 6.2, with pooled Newton steps for gradient
-    steps.
+    where counts are clipped, one more where scores are cut, and O(p^5). Source: privacy specification 6.2, with pooled
+    Newton steps for gradient steps.
     """
     if problem.finds_bound:
         histogram, remaining = with_histogram(problem)
@@ -131,21 +134,28 @@ def noisy_newton(problem: Problem) -> Generator[AnyRequest, Floats, Fit]:
     theta, is_settled = _shrunken(problem, model), _hides_a_search(model)
     if not is_settled:
         pool = in_best_coordinates(problem, model, pool, _within_reach(problem, theta))
+    limit, before = None, np.zeros_like(theta)
     while left > 0.0:
         theta = _within_reach(problem, theta)
         is_last = is_settled or left < 2.0 * SEARCH or len(pool.scores) == MOST_SEARCHES
         share = left if is_last else SEARCH
+        if is_last and pool.turned is not None:
+            seen = look(problem, pool, theta)
+            pool, limit = seen_scores(problem, model, pool, seen, (yield seen), theta, share)
+            share -= LOOK
         points = [_nearer(pool, theta, part) for part in (PARTS if is_last and not pool.scores else (1.0,))]
         request, linear_share, _ = min(
             (best_request(problem, model, pool, at, share) for at in points), key=lambda best: best[2]
         )
         sums = natural_sums(problem, request, (yield request))
+        sums = sums if limit is None else sums.moved(limit.left_out)
         pool.add(request.row_map.theta, sums, linear_share)
         model, left = pool.model(), 0.0 if is_last else left - share
         best = _shrunken(problem, model)
         step = best - theta
         is_settled = model.change(step) < max(SETTLED, STEP_NOISE * _noise(model))
-        theta = theta + step * min(1.0, LONGEST_STEP / max(model.change(step), 1e-300))
+        before = _step(model, step, before)
+        theta = theta + before
     first, information = pool.first_of_columns, pool.information()
     open_ways = OpenWays(separating_sums(problem.family, first, problem.groups), undetermined(*information))
     is_told = model.change(step) <= min(LOST, max(ASTRAY, BEYOND_NOISE * _noise(model)))
@@ -160,6 +170,17 @@ def noisy_newton(problem: Problem) -> Generator[AnyRequest, Floats, Fit]:
     spread = spread_pass(model, theta, row_map, spread_mu(problem), units, pool.dispersion(theta))
     model, known = spread.robust(model, (yield spread.request()))
     return _fit(problem, model, open_ways, known, is_told)
+
+
+def _step(model: ScoreModel, step: Floats, before: Floats) -> Floats:
+    """Return a step, no longer than is wise; and shorter where it turns back, as weights of long rows are told too low.
+
+    If a step is too long by some factor, so is the next one, in the other direction: the point is between.
+    """
+    step = step * min(1.0, LONGEST_STEP / max(model.change(step), 1e-300))
+    if float(before @ model.information @ step) < 0.0:
+        step = step / (1.0 + model.change(step) / max(model.change(before), 1e-300))
+    return step
 
 
 def _first_noise(problem: Problem, counts: CountBound) -> float:

@@ -24,6 +24,7 @@ from discreet.kernels.glm.score import NoiseTerm, ScoreModel
 from discreet.kernels.glm.shrinkage import positive, shrunk
 from discreet.kernels.glm.turned_rows import Turn
 from discreet.kernels.glm.undetermined import pooled_information
+from discreet.kernels.sufficient_statistics.score_lengths import LengthLimit
 from discreet.typing import Floats
 
 BEND = 1.0 / 3.0
@@ -48,6 +49,10 @@ class Sums:
     variance: float
     variances: Floats
 
+    def moved(self, by: Floats) -> "Sums":
+        """Return the same with something added to the gradient."""
+        return replace(self, gradient=self.gradient + by)
+
 
 @dataclass(frozen=True)
 class ScoreAt:
@@ -66,6 +71,8 @@ class Turned:
     ----------
     turn : Turn
         The coordinates.
+    longest_row : float
+        Length of any row there at most.
     part : float
         What rows count on average, of what they count in the first pass.
     spread : float
@@ -75,6 +82,7 @@ class Turned:
     """
 
     turn: Turn
+    longest_row: float
     part: float
     spread: float
     share: float
@@ -99,6 +107,8 @@ class Pool:
         Squared norm from which on a row counts less.
     turned : Turned, optional
         The later passes' sums are of rows in these coordinates, without a linear share.
+    cut_error : ndarray of float, shape (p,), optional
+        Variance of what is not known of long scores' parts that are cut off, in these coordinates.
     """
 
     family: Family
@@ -107,6 +117,7 @@ class Pool:
     offset: float | None = None
     cap: float = math.inf
     turned: Turned | None = None
+    cut_error: Floats | None = None
 
     def add(self, theta: Floats, sums: Sums, linear_share: float) -> None:
         """Take a pass in."""
@@ -126,6 +137,17 @@ class Pool:
     def in_coordinates(self, turned: Turned) -> "Pool":
         """Return the pool whose later passes are of rows in these coordinates."""
         return replace(self, scores=[], turned=turned)
+
+    def with_cut(self, limit: LengthLimit) -> "Pool":
+        """Return the pool whose later passes cut scores elsewhere, what is cut off added to those before.
+
+        To a later pass `left_out` is to be added.
+        """
+        if self.turned is None:
+            raise ValueError("scores of turned rows alone are cut")
+        turned = replace(self.turned, turn=replace(self.turned.turn, cut=limit.longest))
+        scores = [replace(at, sums=at.sums.moved(limit.left_out_before)) for at in self.scores]
+        return replace(self, scores=scores, turned=turned, cut_error=limit.errors**2)
 
     @property
     def spread_noise(self) -> float:
@@ -319,6 +341,7 @@ class Pool:
                 noise += NoiseTerm(errors[i], 0.0, 0.5 * weight * way, basis).covariance(score)
         noise += NoiseTerm(first.variances, 0.0, on_first).covariance(score)
         noise += (variance + of_first**2 * first.variance) * np.eye(len(score))
+        noise += np.diag(np.zeros_like(score) if self.cut_error is None else self.cut_error)
         information = back @ information @ back.T
         share = self._typical_share if self.turned is None else self.turned.share
         return ScoreModel(

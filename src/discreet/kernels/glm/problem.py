@@ -12,8 +12,8 @@ from discreet.typing import Floats
 BOX = 50.0
 """Largest absolute coefficient per half range; an interval that reaches it has no end there."""
 
-START, SEARCH = 0.45, 0.06
-"""Shares of mu^2: of the first pass, and of each one that looks for a better point."""
+START, SEARCH, LOOK = 0.45, 0.06, 0.06
+"""Shares of mu^2: of the first pass, of each one that looks for a better point, and of the look at long scores."""
 
 
 @dataclass(frozen=True)

@@ -9,15 +9,19 @@ from discreet.kernels.glm.count_bound import SHARE as BOUND_SHARE
 from discreet.kernels.glm.count_bound import HistogramRequest
 from discreet.kernels.glm.families import RowMap, predictor_bounds, score_map
 from discreet.kernels.glm.pooled_score import Pool, Sums
-from discreet.kernels.glm.problem import SEARCH, Problem
+from discreet.kernels.glm.problem import LOOK, SEARCH, Problem
 from discreet.kernels.glm.sandwich import SPREAD, spread_sds
 from discreet.kernels.glm.score import FAR, ScoreModel
 from discreet.kernels.glm.sensitivity import attainable_sensitivity, joint_sensitivity
 from discreet.kernels.glm.shrinkage import MISMATCH
+from discreet.kernels.moments.moments import GRID
 from discreet.typing import Floats
 
 SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
 """Of the linear part that a pass may leave out."""
+
+STEP = 2**14
+"""What a step of a direction of length GRID adds: 2^33 rows fit in 64 bits."""
 
 RATIOS = 2.0 ** np.arange(-3.0, 6.5, 0.5)
 """Of the noise on the weighted products to that on the residuals, where 1 moves both as far."""
@@ -69,7 +73,12 @@ def attainable_sd(problem: Problem) -> float:
         return max(histogram.sd, attainable_sd(remaining))
     unit = attainable_sensitivity(problem.first_norm, problem.n_first, RATIOS, problem.replace)
     of_spread = max(spread_sds(spread_mu(problem), problem.replace)) if problem.robust else 0.0
-    return max(unit / (problem.mu * math.sqrt(SEARCH)), of_spread)
+    return max(unit / (problem.mu * math.sqrt(SEARCH)), look_sd(problem), of_spread)
+
+
+def look_sd(problem: Problem) -> float:
+    """Return the noise's standard deviation on directions of scores: a row that is replaced changes two of them."""
+    return (2.0 if problem.replace else 1.0) * GRID * STEP / (problem.mu * math.sqrt(LOOK))
 
 
 def spread_mu(problem: Problem) -> float:
@@ -100,9 +109,11 @@ def least_noise(
     has_offset = len(row_map.theta) > problem.n_coefficients  # it is no part of what a row is weighted by
     longest = problem.first_norm if has_offset else problem.squared_norm
     norm = min(longest, row_map.cap + has_offset)
+    of_scores = norm**0.5 * row_map.residual_unit
     if row_map.turn is not None:
         norm = longest = row_map.turn.length**2
-    ratios = RATIOS * (norm**0.5 * row_map.weight_unit / row_map.residual_unit)
+        of_scores = row_map.longest_score
+    ratios = RATIOS * (norm * row_map.weight_unit / of_scores)
     sd = joint_sensitivity(row_map, norm, ratios, problem.replace, problem.weighted, longest) / mu
     gradient, diagonal = sd / row_map.units[0], ratios * sd / row_map.units[1]
     every = (

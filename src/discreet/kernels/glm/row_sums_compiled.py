@@ -42,7 +42,7 @@ def _add(p, m, is_turned, lines, rows, total):  # type: ignore[no-untyped-def] #
     columns, products = lines[1] if is_turned else lines[0], lines[2]
     for i in range(m):
         # To the nearest integer: no larger, and pushed no way.
-        products[0, i] = np.rint(residuals[i] * lengths[i] * parts[i])
+        products[0, i] = np.rint(residuals[i] * parts[i])
         weights[i] = np.rint(weights[i] * parts[i]) / WEIGHT_ONE
     for j in range(1, p + 1):
         for i in range(m):
@@ -50,6 +50,30 @@ def _add(p, m, is_turned, lines, rows, total):  # type: ignore[no-untyped-def] #
             column = np.trunc(columns[j, i] * lengths[i])
             columns[j, i], products[j, i] = column, np.trunc(column * weights[i])
     add_upper_products(products, columns, m, total)  # below 2^30, those of a few rows below 2^39 (8.1)
+
+
+@_compile
+def add_directions(cells, beside, tables, matrix, scales, facts, longest, lines, rows, least, total):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+    """Add directions of turned rows' scores to the line of their octave: from `least` on, in steps, the last endless.
+
+    Shapes: total (octaves, q); the rest as of `add_rows`.
+    """
+    p = len(cells) - 1
+    for start in range(0, cells.shape[1], lines.shape[2]):
+        m = min(lines.shape[2], cells.shape[1] - start)
+        _weigh(cells, start, m, beside, tables, matrix, scales, facts, longest, lines, rows)
+        z, residuals, parts, squares = lines[1], rows[0], rows[2], rows[3]
+        for i in range(m):
+            length = np.sqrt(max(squares[i], 1.0))
+            size = abs(residuals[i]) * parts[i] * min(length, longest)
+            octave, edge = -1, least
+            while octave < len(total) - 1 and size >= edge:
+                octave += 1
+                edge *= 2.0
+            if octave >= 0:
+                unit = (1.0 if residuals[i] > 0.0 else -1.0) * GRID / length
+                for j in range(1, p + 1):
+                    total[octave, j] += np.int64(np.trunc(z[j, i] * unit))
 
 
 @_compile
@@ -84,7 +108,7 @@ def _score(p, m, lines, rows):  # type: ignore[no-untyped-def] # pragma: no cove
     """Write residuals times columns of whole rows: a turned one is not shortened, but counts for its length."""
     x, residuals, parts, lengths = lines[0], rows[0], rows[2], rows[4]
     for i in range(m):
-        residuals[i] = np.rint(residuals[i] * (lengths[i] * lengths[i]) * parts[i])
+        residuals[i] = np.rint(residuals[i] * lengths[i] * parts[i])
     for j in range(1, p + 1):
         for i in range(m):
             x[j, i] *= residuals[i]
@@ -112,8 +136,8 @@ def _square(m, turn, of_scores, longest, lines, rows, total):  # type: ignore[no
 def _weigh(cells, start, m, beside, tables, matrix, scales, facts, longest, lines, rows):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
     """Write columns, predictors with turned columns, residuals, weights, and what part each row counts.
 
-    Scales: of predictors, the tables' first entry, of offsets, of squared lengths, of coordinates. Facts: leading
-    columns that make up a length, whether rows are turned.
+    Scales: of predictors, the tables' first entry, of offsets, of squared lengths, of coordinates, the longest score
+    in steps of both. Facts: leading columns that make up a length, whether rows are turned.
 
     Shapes: cells (p + 1, n), beside: offsets and shares, (n,) or (0,), tables: response, mean, weight, matrix: of the
     predictor, then of the coordinates if any, (q or 4, q).
@@ -137,6 +161,9 @@ def _weigh(cells, start, m, beside, tables, matrix, scales, facts, longest, line
         lengths[i] = 1.0
     if facts[1]:
         _measure(lines[1], p, m, scales[4], longest, squares, lengths)
+        for i in range(m):  # a shortened row has so much more of a residual, as long as the score is not too long
+            most = np.floor(scales[5] / min(max(np.sqrt(squares[i]), 1.0), longest))
+            residuals[i] = min(max(np.rint(residuals[i] / lengths[i]), -most), most)
     for i in range(m if len(shares) else 0):
         parts[i] = shares[start + i] / float(GRID)
     if scales[3] < np.inf:

@@ -29,6 +29,8 @@ def joint_sensitivity(
     # Residuals and weights are taken from the tables by ranges of the linear predictor, every pair of ranges: 32^2
     # pairs a ratio.
     residual, low, high = row_map.bins()
+    if row_map.turn is not None:  # whatever the residual, r x is no longer than this
+        residual = np.full_like(residual, row_map.longest_score / squared_norm**0.5)
     beta = (squared_norm / ratios[:, None]) ** 2
     own = squared_norm * residual**2 + beta * np.maximum(np.abs(low), np.abs(high)) ** 2
     # Truncating a weighted product to an integer moves an entry by less than one unit.
@@ -55,6 +57,11 @@ def joint_sensitivity(
     has_top = (bend > 0.0) & (cross < 2.0 * bend)
     tau = np.where(has_top, cross / np.where(has_top, 2.0 * bend, 1.0), 1.0)
     both = own[:, :, None] + own[:, None, :] + cross * tau - bend * tau**2
+    if row_map.turn is not None:
+        # Scores r x, q z of length A at most, at an angle of cosine c, change by 2 A^2 (1 + |c|) at most. The products'
+        # part is convex in |x|^2 and in |z|^2, so largest where each is 0 or C^2: both C^2 with tau = |c|, as above, or
+        # one of them, where all is at most 4 A^2 and that row's own part.
+        both = np.maximum(both, own[:, :, None] + 3.0 * squared_norm * residual.max() ** 2)
     replaced: Floats = (np.sqrt(both.max(axis=(1, 2))) + 2.0 * truncation) * ROUNDING
     return replaced
 

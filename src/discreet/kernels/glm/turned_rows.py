@@ -2,8 +2,9 @@
 
 A bound on |x| in half ranges asks for the same noise in every direction, and where columns are narrow, far from the
 middle of their bounds or alike that is much beside what the rows tell there. In z = A x, A from released means and
-covariances, noise that is the same in every direction is the same part of what the rows tell. A row z longer than a
-length counts (length / |z|)^2: that depends on its columns alone, so coefficients stay what they were.
+covariances, noise that is the same in every direction is the same part of what the rows tell. In weighted products a
+row z longer than a length counts (length / |z|)^2. In the score no row counts less, or coefficients would be those of
+other rows wherever the model does not hold: a row's score, residual times z, is shortened to `cut` as a whole.
 """
 
 import math
@@ -29,12 +30,15 @@ class Turn:
     scale : float
         GRID is the length.
     length : float
-        Longer rows count less.
+        Longer rows count less in weighted products.
+    cut : float
+        Longer scores are shortened to it; none is where that is more than the largest residual times the length.
     """
 
     matrix: Floats
     scale: float
     length: float
+    cut: float = math.inf
 
     @classmethod
     def of(cls, matrix: Floats, length: float) -> "Turn":
@@ -50,6 +54,6 @@ class Turn:
         natural: Floats = self.matrix * (self.scale * self.length)
         return natural
 
-    def to(self, length: float) -> "Turn":
-        """Return the same coordinates with another length."""
-        return Turn(self.matrix, self.scale * self.length / length, length)
+    def to(self, length: float, cut: float) -> "Turn":
+        """Return the same coordinates with another length and cut."""
+        return Turn(self.matrix, self.scale * self.length / length, length, cut)

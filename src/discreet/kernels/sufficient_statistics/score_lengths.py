@@ -42,11 +42,14 @@ class LengthLimit(NamedTuple):
         Estimate of what is cut off of the sum of scores.
     errors : ndarray of float, shape (p,)
         Its standard errors, as far as they are thought to go.
+    left_out_before : ndarray of float, shape (p,)
+        The same estimate for scores that are cut at the least length.
     """
 
     longest: float
     left_out: Floats
     errors: Floats
+    left_out_before: Floats
 
 
 def octaves(lengths: Floats, least: float) -> Integers:
@@ -79,14 +82,15 @@ def length_limit(
     likely, variances = _posterior(sums, sd)
     starts = least * 2.0 ** np.arange(OCTAVES + 1)
     middles = np.minimum(MIDDLE * starts[:-1], largest)
-    best, least_error = LengthLimit(least, np.zeros(sums.shape[1]), np.zeros(sums.shape[1])), np.inf
+    before = np.maximum(middles - min(least, largest), 0.0) @ likely
+    best, least_error = LengthLimit(least, np.zeros(sums.shape[1]), np.zeros(sums.shape[1]), before), np.inf
     for limit in np.minimum(starts, largest):
         beyond = np.maximum(middles - limit, 0.0)
         left_out = beyond @ likely
         variance = (beyond**2) @ variances + (INEXACT * left_out) ** 2
         error = sampling_sd**2 + (noise * limit) ** 2 + float(variance.mean())
         if error < least_error:
-            best, least_error = LengthLimit(float(limit), left_out, np.sqrt(variance)), error
+            best, least_error = LengthLimit(float(limit), left_out, np.sqrt(variance), before), error
     return best
 
 

@@ -14,6 +14,7 @@ from discreet.errors import InvalidParameterError
 from discreet.kernels.glm.count_bound import Histogram
 from discreet.kernels.glm.families import Family
 from discreet.kernels.glm.noisy_newton import MOST_PASSES
+from discreet.kernels.sufficient_statistics.score_lengths import OCTAVES
 from discreet.methods.base.method import Fitter, Preparation
 from discreet.methods.base.noise_budget import NoiseBudget
 from discreet.methods.regression.generalized_linear import LEAST_SCALE, PreparedGlm
@@ -66,7 +67,7 @@ class GeneralizedLinear(GeneralizedParameters, Fitter):
         p = 1 + sum(self.design(metadata, target, columns).widths) + self.adjustment.has_offset
         family, _, _ = self.family(metadata, target)
         n_bins = Histogram.of(family).n_columns if self.finds_bound(family) else 0
-        return MOST_PASSES * p * (p + 3) // 2 + n_bins, LEAST_SCALE
+        return MOST_PASSES * p * (p + 3) // 2 + OCTAVES * p + n_bins, LEAST_SCALE
 
     def finds_bound(self, family: Family) -> bool:
         """Tell whether a pass finds where counts are clipped."""

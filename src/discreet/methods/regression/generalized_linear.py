@@ -22,6 +22,7 @@ from discreet.kernels.glm.noisy_newton import AnyRequest, noisy_newton
 from discreet.kernels.glm.problem import Problem
 from discreet.kernels.glm.requests import attainable_sd
 from discreet.kernels.glm.score_fit import Fit
+from discreet.kernels.glm.score_looks import Directions, LookRequest
 from discreet.kernels.glm.unit_scores import UnitScores
 from discreet.mechanisms.additive import MAX_SCALE, discrete_gaussian
 from discreet.mechanisms.rng import Source
@@ -33,6 +34,8 @@ from discreet.methods.regression.score_answers import score_record, with_answers
 from discreet.methods.regression.terms import Terms
 from discreet.release import NoiseRecord, StepRecord
 from discreet.typing import Cells, Floats, Integers
+
+AnyMap = RowMap | UnitScores | Histogram | Directions
 
 CLAIM = "methods/regression/generalized_linear.privacy.md"
 
@@ -172,12 +175,12 @@ class PreparedGlm(Preparation):
             )
         return problem
 
-    def columns_of(self, row_map: RowMap | UnitScores | Histogram) -> Columns:
+    def columns_of(self, row_map: AnyMap) -> Columns:
         """Return the places of what a pass takes of an encoded row.
 
         Parameters
         ----------
-        row_map : RowMap, UnitScores or Histogram
+        row_map : RowMap, UnitScores, Histogram or Directions
             Of the pass.
 
         Returns
@@ -198,7 +201,7 @@ class PreparedGlm(Preparation):
 
         Parameters
         ----------
-        request : HistogramRequest, Request or SpreadRequest
+        request : HistogramRequest, Request, LookRequest or SpreadRequest
             The pass.
 
         Returns
@@ -214,7 +217,7 @@ class PreparedGlm(Preparation):
 
         return work
 
-    def _of_units(self, row_map: RowMap | UnitScores | Histogram) -> OfUnits | None:
+    def _of_units(self, row_map: AnyMap) -> OfUnits | None:
         """The sum over units whose rows must be seen together; None where each row counts by itself."""
         if not isinstance(row_map, UnitScores) or self.design.metadata.rows_per_unit == 1:
             return None
@@ -223,11 +226,10 @@ class PreparedGlm(Preparation):
     def _noisy(self, table: Table, request: AnyRequest, rng: Source, report_rows: Any, held: EncodedRows) -> Floats:
         """One pass: exact sums plus noise on each, those below the diagonal mirrored."""
         p = request.row_map.n_columns
-        is_histogram = isinstance(request, HistogramRequest)
-        start = np.zeros(p if is_histogram else (p, p + 1), dtype=np.int64)
+        start = np.zeros(_shape(request), dtype=np.int64)
         exact = table.map_reduce(held, self.sums_of(request), start, report_rows, self._of_units(request.row_map))
-        if isinstance(request, HistogramRequest):
-            return _with_noise(exact, request.sd, rng)
+        if isinstance(request, HistogramRequest | LookRequest):
+            return _with_noise(exact.ravel(), request.sd, rng).reshape(exact.shape)
         noisy = np.zeros((p, p + 1))
         upper = np.triu_indices(p, 1)
         parts = (
@@ -239,6 +241,14 @@ class PreparedGlm(Preparation):
             noisy[at] = _with_noise(exact[at], scale, rng)
         noisy[upper[1], upper[0]] = noisy[upper]
         return noisy
+
+
+def _shape(request: AnyRequest) -> tuple[int, ...]:
+    """Of the sums of a pass."""
+    p = request.row_map.n_columns
+    if isinstance(request, HistogramRequest):
+        return (p,)
+    return request.row_map.shape if isinstance(request, LookRequest) else (p, p + 1)
 
 
 def _with_noise(exact: Integers, scale: float, rng: Source) -> Floats:

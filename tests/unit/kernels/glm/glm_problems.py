@@ -10,6 +10,7 @@ from discreet.kernels.glm.noisy_newton import noisy_newton
 from discreet.kernels.glm.problem import Problem
 from discreet.kernels.glm.requests import Request
 from discreet.kernels.glm.score_fit import Fit
+from discreet.kernels.glm.score_looks import LookRequest
 from discreet.kernels.moments.moments import GRID
 
 THETA = np.array([-0.3, 0.8, -0.5, 0.0])
@@ -39,7 +40,9 @@ def natural(cells: np.ndarray, family: Family) -> tuple[np.ndarray, np.ndarray]:
 def with_noise(request: Request, cells: np.ndarray, rng: Any | None) -> np.ndarray:
     """The sums of a request; exact without a generator."""
     sums = request.row_map.sums(cells).astype(float)
-    if rng is not None:
+    if rng is not None and isinstance(request, LookRequest):
+        sums += rng.normal(size=sums.shape) * request.sd
+    elif rng is not None:
         p = len(sums)
         above = np.triu(rng.normal(size=(p, p)) * request.sd_above, 1)
         sums[:, :p] += above + above.T + np.diag(rng.normal(size=p) * request.sd_diagonal)

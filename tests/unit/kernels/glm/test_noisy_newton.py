@@ -13,7 +13,8 @@ from discreet.kernels.glm import noisy_newton
 from discreet.kernels.glm.families import LOGISTIC, poisson
 from discreet.kernels.glm.noisy_newton import ALMOST_ALL, MOST_PASSES
 from discreet.kernels.glm.problem import BOX, START, Problem
-from discreet.kernels.glm.requests import attainable_sd
+from discreet.kernels.glm.requests import STEP, attainable_sd
+from discreet.kernels.glm.score_looks import LookRequest
 from discreet.kernels.glm.sensitivity import joint_sensitivity
 from discreet.kernels.moments.moments import GRID
 
@@ -41,14 +42,15 @@ def test_without_noise_it_is_maximum_likelihood(family: object, model: object) -
     assert fit.high == pytest.approx(ends[:, 1], abs=0.1 * wald.bse.max())
 
 
-@pytest.mark.parametrize(("mu", "is_capped"), [(0.3, True), (20.0, False)])
+@pytest.mark.parametrize(("mu", "is_capped"), [(0.02, True), (20.0, False)])
 def test_the_score_is_that_of_the_likelihood_with_long_rows_weighted(mu: float, is_capped: bool) -> None:
     """Where noise matters long rows count less, and where it does not the estimate is maximum likelihood."""
     cells = logistic_cells(20_000, generator(11))
     x, y = natural(cells, LOGISTIC)
     problem = Problem(LOGISTIC, 4, (), mu, True, len(cells))
     fit, requests = fitted(problem, cells)
-    assert {np.isfinite(request.row_map.cap) for request in requests[1:]} == {is_capped}
+    later = [request.row_map for request in requests[1:] if not isinstance(request, LookRequest)]
+    assert {np.isfinite(row_map.cap) for row_map in later} == {is_capped}
     shares = np.minimum(1.0, problem.cap / (x * x).sum(axis=1)) if is_capped else np.ones(len(x))
     weighted = sm.GLM(y, x, family=sm.families.Binomial(), var_weights=shares).fit()
     assert fit.score.coef == pytest.approx(weighted.params, abs=0.05 * weighted.bse.min())
@@ -65,10 +67,14 @@ def test_requests_spend_the_budget_and_no_more(replace: bool, n: int) -> None:
     assert sum(request.mu**2 for request in requests) == pytest.approx(0.25)
     for request in requests:
         row_map = request.row_map
-        sd = request.sd_gradient * row_map.residual_unit / GRID**2
-        ratio = request.sd_diagonal * row_map.weight_unit / GRID**2 / sd
-        norm, ratios = min(row_map.cap, 4.0), np.array([ratio])
-        assert joint_sensitivity(row_map, norm, ratios, replace, longest=4.0)[0] / sd == pytest.approx(request.mu)
+        if isinstance(request, LookRequest):
+            assert request.sd * request.mu == pytest.approx((2.0 if replace else 1.0) * GRID * STEP)
+            continue
+        sd = request.sd_gradient * row_map.units[0]
+        ratios = np.array([request.sd_diagonal * row_map.units[1] / sd])
+        norm = min(row_map.cap, 4.0) if row_map.turn is None else row_map.turn.length**2
+        moved = joint_sensitivity(row_map, norm, ratios, replace, longest=norm if row_map.turn else 4.0)[0]
+        assert moved / sd == pytest.approx(request.mu)
         assert request.sd_above == pytest.approx(request.sd_diagonal / 2**0.5)
 
 
@@ -84,7 +90,10 @@ def test_every_pass_can_keep_to_the_attainable_noise(family: Any, replace: bool,
     limited = dataclasses.replace(problem, largest_sd=attainable_sd(problem))
     for _ in range(5):
         _, requests = fitted(limited, cells, rng)
-        assert max(max(one.sd_gradient, one.sd_diagonal) for one in requests) <= limited.largest_sd
+        looks = [one for one in requests if isinstance(one, LookRequest)]
+        others = [one for one in requests if one not in looks]
+        assert max(max(one.sd_gradient, one.sd_diagonal) for one in others) <= limited.largest_sd
+        assert all(one.sd <= limited.largest_sd for one in looks)
     with pytest.raises(ValueError, match="empty"):
         fitted(dataclasses.replace(problem, largest_sd=0.15 * limited.largest_sd), cells, rng)
 
