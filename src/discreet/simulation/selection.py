@@ -348,7 +348,21 @@ def mean_rating(scenario: Scenario, name: str, epsilon: float, ratings: Floats) 
 def chance_error(chance: float, deviations: Floats, total: float, n_tables: float) -> float:
     """Return the standard error of a chance; not 0 where all tables agree, as further ones might not.
 
-    `deviations` of what each table adds, over `total`, from its mean; as of `n_tables` where all agree.
+    Parameters
+    ----------
+    chance : float
+        In [0, 1].
+    deviations : ndarray of float, shape (n,)
+        Of what each table adds from its mean.
+    total : float
+        What these sums are divided by.
+    n_tables : float
+        As many tables count where all agree.
+
+    Returns
+    -------
+    float
+        Above 0.
     """
     sample_error = 0.0
     if len(deviations) > 1:
