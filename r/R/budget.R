@@ -1,6 +1,6 @@
 # The ledger.
 
-dp_budget_grant <- function(dataset, epsilon, delta = 0, ..., ledger = NULL) {
+dp_budget_grant <- function(dataset, epsilon, delta = NULL, ..., ledger = NULL) {
   if (inherits(dataset, "discreet_metadata")) dataset <- dataset$value$dataset
   account <- budget("grant", list(epsilon = epsilon, delta = delta, ledger = ledger, ...), dataset)
   accounts_table(list(account))

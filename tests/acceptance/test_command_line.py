@@ -300,7 +300,7 @@ def test_demo_twice(place):
         assert place.run(*shlex.split(command)[1:], "--quiet").code == 0
     assert place.run("budget", "verify", "demo/release.json", "--ledger", "demo/ledger.sqlite").code == 0
     shown = place.run("budget", "show", "--ledger", "demo/ledger.sqlite").out
-    assert "epsilon 2 of 3 spent, 1 left, delta 2e-06 of 1e-05, 2 releases" in shown
+    assert "epsilon 2 of 3 spent, 1 left, delta 0.000002 of 0.00001, 2 releases" in shown
 
 
 def test_demo_in_a_bad_place(place):

@@ -36,7 +36,7 @@ def test_curve_and_comparison(place):
     assert (done.code, done.err) == (0, "")
     text = done.out
     assert text.startswith("Assumed about the table, not read from it: 240 rows;")
-    assert re.search(r"effects on visits: +age [0-9.]+; the other 1 of 2 columns none\n", text)
+    assert re.search(r"effects on visits: +age [0-9.]+; the other column none\n", text)
     assert re.search(r"Chance of the right columns +eps 0.1 +eps 0.3 +eps 1 +eps 3 +eps 10\n", text)
     assert re.search(r"At epsilon 1 +overlap +right +error +tables +explained +delta +models\n", text)
     assert re.search(r"\npcls, y_bound 5 .* 0 +4\n", text)

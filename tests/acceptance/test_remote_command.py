@@ -164,7 +164,7 @@ def test_looking(office):
     assert dc.Metadata.read("toy.yaml").sha256 == dc.Metadata.from_value(METADATA).sha256
     found = office.json("ann", "budget", "toy")
     assert (found["epsilon_cap"], [one["project"] for one in found["allotments"]]) == (3.0, ["alpha"])
-    assert re.search(r"alpha +\[[#.]{30}\] [\d.]+ of 2 spent", office.run("ann", "budget", "toy").out)
+    assert re.search(r"alpha +\[[#.]{30}\] epsilon [\d.]+ of 2 spent", office.run("ann", "budget", "toy").out)
     assert "There is no data set" in office.run("ann", "budget", "none").refused(2)
 
 
@@ -197,7 +197,7 @@ def test_ask_approve_read(office):
     assert not Path("r.json").exists()
     assert office.run("ann", "release", id_, "--no-wait").code == 7
     assert "purpose: to learn" in office.run("cora", "show", id_).out
-    assert "for the roles curator" in office.run("ann", "approve", id_).refused(6)
+    assert "Only the role curator" in office.run("ann", "approve", id_).refused(6)
     assert office.run("cora", "approve", id_, "--comment", "fine").out == f"Request {id_} is approved.\n"
     worker = threading.Thread(target=office.answered)
     worker.start()
@@ -267,7 +267,7 @@ def test_refusals(office):
     assert "is left for project alpha" in office.run("ann", *SELECT, 50).refused(4)
     assert "toy" not in office.run("abe", *SELECT, 0.1, "--project", "alpha").refused(2)
     assert "no parameter" in office.run("ann", *SELECT, 0.1, "--set", "nonsense=1").refused(2)
-    assert "for the roles" in office.run("otto", *SELECT, 0.1, "--project", "alpha").refused(6)
+    assert "Only the role" in office.run("otto", *SELECT, 0.1, "--project", "alpha").refused(6)
     asked = ("select", "toy", "--target", "nothing", "--epsilon", 1)
     office.run("ann", *asked, "--purpose", "to learn").refused(3)
     assert "Add --purpose" in office.run("ann", *asked).refused(2)

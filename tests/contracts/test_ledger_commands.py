@@ -1,5 +1,6 @@
 """`discreet budget`: accounts under zCDP, where rho is shown as rho and the cap alone is converted; allotments."""
 
+import io
 import json
 
 import pytest
@@ -11,7 +12,7 @@ from discreet.accounting.neighbors import NeighboringRelation
 from discreet.ledger import Ledger
 from tests.acceptance.conftest import Place
 
-CONVERTS = "the cap converts to epsilon 1 at delta 1e-06"
+CONVERTS = "the cap converts to epsilon 1 at delta 0.000001"
 RELATION = NeighboringRelation.REPLACE_ONE
 
 
@@ -128,3 +129,14 @@ def test_the_json_of_an_allotment(run, tmp_path):
     assert alone["epsilon"] == {"cap": 0.5, "spent": 0.0, "left": 0.5}
     entries = json.loads(run("history", "--json"))["entries"]
     assert [entry["project"] for entry in entries] == [None, "thesis"]
+
+
+def test_a_new_cap_keeps_its_delta_and_is_asked_about(run, monkeypatch):
+    """A cap without --delta keeps the one it has; on a terminal a change is confirmed, or told with --yes."""
+    run("grant", "toy", "--epsilon", "3", "--delta", "1e-5")
+    assert run("grant", "toy", "--epsilon", "4") == "toy may spend epsilon 4 and delta 0.00001 in its lifetime.\n"
+    monkeypatch.setattr("discreet.cli.budget.interactive", lambda: True)
+    monkeypatch.setattr("sys.stdin", io.StringIO("n\n"))
+    assert "Stopped before anything was spent" in run("grant", "toy", "--epsilon", "9", code=130)
+    assert "epsilon 0 of 4 spent" in run("show", "toy")
+    assert "epsilon 9" in run("grant", "toy", "--epsilon", "9", "--yes")

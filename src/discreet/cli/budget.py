@@ -1,6 +1,7 @@
 """``discreet budget``: the ledger."""
 
 from collections.abc import Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated
 
@@ -19,7 +20,7 @@ from discreet.cli.budget_text import (
     entry_record,
     held_line,
 )
-from discreet.cli.console import as_json, counted, number, result, say
+from discreet.cli.console import as_json, confirmed, counted, interactive, number, result, say
 from discreet.cli.forms import Form, Format, as_csv, form_of
 from discreet.errors import BudgetError, InvalidParameterError
 
@@ -43,7 +44,12 @@ Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 def grant(
     dataset: Annotated[str | None, typer.Argument(help="Name of the data set, as in its metadata.")] = None,
     epsilon: Annotated[str, typer.Option(help="Most epsilon that may be spent in the data set's lifetime.")] = "",
-    delta: Annotated[str, typer.Option(help="Most delta that may be spent in the data set's lifetime.")] = "0",
+    delta: Annotated[
+        str | None,
+        typer.Option(
+            help="Most delta that may be spent in the data set's lifetime. Default: unchanged; 0 for a new cap."
+        ),
+    ] = None,
     metadata: Annotated[
         Path | None,
         typer.Option(help="Metadata file that names the data set, who is protected and the neighboring relation."),
@@ -70,9 +76,12 @@ def grant(
     ] = None,
     ledger: LedgerOption = None,
     witness: WitnessOption = None,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before a cap is changed.")] = False,
     json_: Json = False,
 ) -> None:
     """Set what a data set may spend in its lifetime.
+
+    On a terminal the command asks before it changes a cap.
 
     \b
     Example:
@@ -89,8 +98,15 @@ def grant(
         )
     name = keys.pop()
     with workflow.Ledger(ledger, witness=witness, is_restored=True) as book:
-        before = next((cap(known) for known in book.accounts() if known.dataset == name), None)
-        account = book.grant(name, epsilon, delta, unit=unit, neighboring=relation, accounting=accounting)
+        known = {account.dataset: account for account in book.accounts()}
+        before = cap(known[name]) if name in known else None
+        if before is not None and not yes and interactive():
+            say(f"The cap of {name} is {before}. A new cap is a decision about the same people.")
+            confirmed()
+        kept = known[name].delta_cap if name in known else 0
+        account = book.grant(
+            name, epsilon, kept if delta is None else delta, unit=unit, neighboring=relation, accounting=accounting
+        )
         where = book.location
     if json_:
         as_json("discreet/account@1", **account_record(account))
@@ -98,8 +114,16 @@ def grant(
         result(f"{account.dataset} may spend {cap(account)} in its lifetime.")
         if account.accounting == ZCDP:
             result(f"{converts(account).capitalize()}.")
+        from discreet.report.chances import worst_posterior  # where it is needed alone
+        from discreet.report.words import percent_at_most
+
+        belief = percent_at_most(worst_posterior(float(account.epsilon_cap), 0.5))
+        say(f"Once it is spent, a claim about one person that was 50% likely can, at worst, become {belief} likely.")
         if before not in (None, cap(account)):
             say(f"The cap was {before} before.")
+        near = get_close_matches(name, known, 1) if before is None else []
+        if near:
+            say(f"This is the first cap of {name}. It is not that of {near[0]}.")
         say(f"Ledger: {where}")
 
 

@@ -5,6 +5,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,8 @@ import typer
 
 from discreet.errors import InvalidParameterError
 
+MOST_DIGITS = 14
+"""Longest number that is written without an exponent, as in reports."""
 Told = Callable[[str, int, int | None], None]
 
 
@@ -61,14 +64,16 @@ def given_options(context: typer.Context) -> Iterator[tuple[str, Any, str]]:
 def number(value: Any) -> str:
     """Return a number as people write it.
 
-    At most nine significant digits.
+    At most nine significant digits, and without an exponent unless that would be long, as reports write it.
 
     Examples
     --------
-    >>> number(1.0), number(0.1), number(123456)
-    ('1', '0.1', '123456')
+    >>> number(1.0), number(0.1), number(123456), number(1e-6), number(1e-30)
+    ('1', '0.1', '123456', '0.000001', '1e-30')
     """
-    return f"{float(value):.9g}"
+    text = f"{float(value):.9g}"
+    plain = f"{Decimal(text):f}"
+    return plain if len(plain) <= MOST_DIGITS else text
 
 
 def counted(value: int, noun: str) -> str:

@@ -155,7 +155,7 @@ def scenario_lines(supposed: dict[str, Any]) -> list[str]:
     sizes = [f"{visible(name)} {short(size)}" for name, size in supposed["effects"].items() if size]
     others = len(supposed["candidates"]) - len(sizes)
     sentence = ", ".join(sizes[:6]) + (f" and {len(sizes) - 6} more" if len(sizes) > 6 else "")
-    none = f"; the other {count(others)} of {count(len(supposed['candidates']))} columns none" if others else ""
+    none = f"; the other {'column' if others == 1 else f'{count(others)} columns'} none" if others else ""
     return [
         *lines,
         f"  effects on {visible(supposed['target'])}: {sentence or 'none'}{none}",

@@ -62,7 +62,7 @@ def spend(
         say(
             "The same request had been answered before: this is the stored release, and nothing was charged. "
             "If the table has changed since, --fresh draws again at full price."
-            + (" What it tells of a choice and of suppositions is what was asked then." if chosen else ""),
+            + (" What it says about the choice of columns is as it was asked then." if chosen else ""),
             how.quiet,
         )
     deliver(answer.release, how)

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from copy import copy
+from decimal import Decimal
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -160,4 +161,9 @@ class Reader:
 
 def _shown_account(account: Account) -> tuple[str, ...]:
     figures = (account.epsilon_cap, account.epsilon_spent, account.epsilon_left, account.delta_left)
-    return account.dataset, *(f"{float(each):.6g}" for each in figures), str(account.n_releases), account.unit or ""
+    return (
+        account.dataset,
+        *(f"{Decimal(f'{float(each):.6g}'):f}" for each in figures),
+        str(account.n_releases),
+        account.unit or "",
+    )

@@ -46,5 +46,5 @@ def clipped_in_brief(record: FitRecord) -> str | None:
         )
     return (
         f"The target was clipped in at most {rows}: slopes may be smaller than those of the unclipped "
-        "target. If it is a count, the intervals may miss those."
+        "target. If it is a count, the intervals may miss the slopes of the unclipped counts."
     )

@@ -16,7 +16,7 @@ from discreet.report.standalone import pictures_of
 from discreet.report.table import coefficient_table
 from discreet.report.vocabulary import METHODS
 from discreet.report.widths import cells, squeezed
-from discreet.report.words import alike, at_least, at_most, count, listed, number, visible
+from discreet.report.words import alike, at_least, at_most, count, decimal, listed, number, visible
 
 WIDTH = 80
 MOST_NAMED = 8
@@ -29,7 +29,9 @@ Fact = tuple[str, str]
 def line(release: Release) -> str:
     """Return what a release is, in one line."""
     record, target = promised(release), request_facts.target(release)
-    cost = "not private" if record is None else f"epsilon {at_most(record.epsilon)}, delta {at_most(record.delta)}"
+    cost = "not private"
+    if record is not None:
+        cost = f"epsilon {at_most(record.epsilon)}, delta {decimal(at_most(record.delta))}"
     return f"<Release {visible(release.method)}: {visible(target)} on {_named(release)}; {cost}>"
 
 
@@ -79,11 +81,12 @@ def _named(release: Release) -> str:
 def _facts(release: Release) -> list[Fact]:
     """What was asked and what it cost, in the order in which they are read: two a line."""
     record, ledger, fit = promised(release), release.provenance.ledger, release.fit
+    named = "Columns" if request_facts.kind(release) == "fit" else "Candidates"
     facts_shown = [
         ("Target", visible(request_facts.target(release))),
         ("Epsilon", "none" if record is None else at_most(record.epsilon)),
-        ("Candidates", count(request_facts.n_candidates(release))),
-        ("Delta", "none" if record is None else at_most(record.delta)),
+        (named, count(request_facts.n_candidates(release))),
+        ("Delta", "none" if record is None else decimal(at_most(record.delta))),
         ("Data set", visible(release.provenance.dataset)),
         ("Protected", "nobody" if record is None else f"a {visible(record.unit)}"),
     ]

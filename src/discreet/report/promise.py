@@ -77,7 +77,7 @@ def promise(release: Release) -> Promise | None:
         delta=decimal(at_most(record.delta)),
         one_in=one_in(record.delta),
         rho=at_most(cost.rho, 4) if cost.rho > 0 else None,
-        failure=at_most(cost.delta) if cost.delta > 0 else None,
+        failure=decimal(at_most(cost.delta)) if cost.delta > 0 else None,
         is_all_gaussian=cost.rho > 0 and cost.epsilon == 0 and cost.delta == 0,
         factor=thousands(at_most(math.exp(min(record.epsilon, 700.0)), 3)),
         is_pure=record.delta == 0,

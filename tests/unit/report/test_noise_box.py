@@ -14,7 +14,7 @@ def test_a_price_is_the_sum_of_its_parts():
     inner = {"type": "ComposedEvent", "events": [{"type": "SelectionEvent", "epsilon": 0.5}, {"delta": 1e-6}]}
     found = price({"type": "ComposedEvent", "events": [inner, {"type": "GaussianEvent", "rho": 0.25, "lattice": 1}]})
     assert found == Price(0.5, 0.25, 1e-6)
-    assert str(found) == "epsilon 0.5, rho 0.25, delta 1e-06"
+    assert str(found) == "epsilon 0.5, rho 0.25, delta 0.000001"
 
 
 @pytest.mark.parametrize("event", [None, {}, {"epsilon": "much"}, {"epsilon": -1}, {"events": [3, "x"]}, {"rho": None}])

@@ -15,8 +15,8 @@ from discreet.report.words import visible
 TOLD = [
     ("tuned", ["largest l1 norm", "epsilon 0.15", "24", "Laplace noise on whole numbers", "over 32 models"]),
     ("tuned", ["over 5 values", "20.312", "epsilon 0.6", "2 of 5 candidate columns were selected for mdvis"]),
-    ("pcpl", ["penalized constrained profile likelihood", "epsilon 0.8, delta 1e-06", "412,346"]),
-    ("pcpl", ["of this, 1e-06 is the chance that a bound fails on which the noise depends"]),
+    ("pcpl", ["penalized constrained profile likelihood", "epsilon 0.8, delta 0.000001", "412,346"]),
+    ("pcpl", ["of this, 0.000001 is the chance that a bound fails on which the noise depends"]),
     ("linear", ["A linear regression of mdvis on lncoins, age and site", "others being equal?", "Estimate"]),
     ("linear", ["-0.081", "-0.115 to -0.048", "31%", "site: fitchburg", "Levels of site are compared with dayton"]),
     (

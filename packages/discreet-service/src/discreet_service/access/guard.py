@@ -132,8 +132,8 @@ def _moment(request: Request) -> Iterator[Context]:
 def check_role(who: Principal, roles: frozenset[Role]) -> Principal:
     """Return the principal, or refuse a role that may not."""
     if who.role not in roles:
-        allowed = ", ".join(sorted(role.value for role in roles))
-        raise ForbiddenError(f"This is for the roles {allowed}, but yours is {who.role.value}.")
+        allowed = " or ".join(sorted(role.value for role in roles))
+        raise ForbiddenError(f"Only the role {allowed} may do this, but yours is {who.role.value}.")
     return who
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 import yaml
 
-from discreet.cli.console import as_json, number, result, say
+from discreet.cli.console import as_json, counted, number, result, say
 from discreet.cli.forms import Form, Format, as_csv, form_of, is_for_programs
 from discreet.cli.options import How, Quiet
 from discreet.cli.report import FORMATS
@@ -84,9 +84,10 @@ def show_budget(account: dict[str, Any], json_: bool) -> None:
     sums = (
         (account["epsilon_spent"], account["epsilon_cap"]) if is_basic else (account["rho_spent"], account["rho_cap"])
     )
-    result(_bar(account["dataset"], *sums, "" if is_basic else "rho ") + f", {account['n_releases']} releases")
+    bar = _bar(account["dataset"], *sums, "epsilon " if is_basic else "rho ")
+    result(f"{bar}, {counted(account['n_releases'], 'release')}")
     for allotment in account["allotments"]:
-        result(_bar(f"  {allotment['project']}", allotment["epsilon_spent"], allotment["epsilon_cap"], ""))
+        result(_bar(f"  {allotment['project']}", allotment["epsilon_spent"], allotment["epsilon_cap"], "epsilon "))
 
 
 def requests(

@@ -7,6 +7,18 @@ document.addEventListener("click", (event) => {
   for (const box of boxes) box.checked = button.dataset.tick === "all";
   if (boxes.length) boxes[0].dispatchEvent(new Event("input", { bubbles: true }));
 });
+// The target is no candidate: its box is not shown.
+const target = document.querySelector("select#target");
+if (target) {
+  const spare = () => {
+    for (const box of document.querySelectorAll("#candidates input[type=checkbox]")) {
+      box.closest("li").hidden = box.value === target.value;
+    }
+  };
+  target.addEventListener("change", spare);
+  window.addEventListener("pageshow", spare);
+  spare();
+}
 for (const part of document.querySelectorAll(".only-script")) part.hidden = false;
 // A slider writes into the field above it, on a logarithmic scale where it says so, and follows that field.
 for (const slider of document.querySelectorAll("input[data-slides]")) {
