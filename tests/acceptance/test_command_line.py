@@ -97,6 +97,10 @@ def test_help(place, command):
         assert place.run(*command, "-h") == done
 
 
+NAMED = re.compile(r"^(?:│|  ?) (\w+) ", re.MULTILINE)
+"""A command in a list, in a panel or without one."""
+
+
 @pytest.mark.parametrize("command", GROUPS, ids=str)
 def test_help_of_groups(place, command):
     """The help of a group names all its commands."""
@@ -104,7 +108,7 @@ def test_help_of_groups(place, command):
     assert (done.code, done.err) == (0, "")
     assert max(map(len, done.out.splitlines())) <= 80
     inside = {words[len(command)] for words in COMMANDS if words[: len(command)] == command}
-    assert inside <= set(re.findall(r"│ (\w+) ", done.out))
+    assert inside <= set(re.findall(NAMED, done.out))
 
 
 def test_help_is_readable_on_a_narrow_terminal(place, monkeypatch):
@@ -122,7 +126,7 @@ def test_every_command_is_tested(place):
     shown = set()
     for group in GROUPS:
         block = place.run(*group, "--help").out.partition("Commands")[2]
-        shown |= {(*group, name) for name in re.findall(r"│ (\w+) ", block)}
+        shown |= {(*group, name) for name in re.findall(NAMED, block)}
     assert shown - set(map(tuple, GROUPS)) == set(map(tuple, COMMANDS))
 
 

@@ -295,7 +295,7 @@ METHODS = (
     _short("logistic and Poisson, passes", "methods.regression.generalized_linear:PreparedGlm._noisy",
            "_with_noise(exact[at], scale, rng)", "_with_noise(exact[at], scale * 10 / 11, rng)", "labels"),
     _short("Poisson, its bound of counts", "methods.regression.generalized_linear:PreparedGlm._noisy",
-           "_with_noise(exact, request.sd, rng)", "_with_noise(exact, request.sd / 6, rng)", "labels"),
+           "_with_noise(exact.ravel(), request.sd, rng)", "_with_noise(exact.ravel(), request.sd / 6, rng)", "labels"),
     _short("objective perturbation", "methods.regression.objective_perturbation:PreparedPerturbation._minimized",
            "spherical_laplace(p, self.chosen.beta, rng)", "spherical_laplace(p, 1.1 * self.chosen.beta, rng)",
            "logistic"),
