@@ -207,10 +207,10 @@ def event_of(record: dict[str, Any]) -> Event:
     UnsupportedEventError
         When the record is of no event of this kind.
     """
-    known = {kind.__name__: kind for kind in _kinds(Event)}
+    kind_by_name = {kind.__name__: kind for kind in _kinds(Event)}
     fields = {name: _read(value) for name, value in record.items() if name != "type"}
     try:
-        return known[record["type"]](**fields)
+        return kind_by_name[record["type"]](**fields)
     except (KeyError, TypeError):
         raise UnsupportedEventError(
             "A record must be of an event that is analyzed here, but this one is not."

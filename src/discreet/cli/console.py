@@ -93,8 +93,8 @@ def progress(quiet: bool) -> Iterator[Told | None]:
 
     Told what is being done, how much more is done, and how much there is.
     """
-    with live_progress(quiet) as (told, _):
-        yield told
+    with live_progress(quiet) as (advance, _):
+        yield advance
 
 
 @contextmanager
@@ -122,19 +122,19 @@ def live_progress(quiet: bool) -> Iterator[tuple[Told | None, Callable[[str], No
     bars = Progress(*columns, console=console, auto_refresh=False)
     live, tasks = Live(bars, console=console, transient=True), dict[str, TaskID]()
 
-    def told(what: str, count: int, total: int | None) -> None:
+    def advance(work: str, count: int, total: int | None) -> None:
         with suppress(OSError):  # a closed terminal must not end what was paid for
             live.start()  # not before: a live display wipes out a question
-            if what not in tasks:
-                tasks[what] = bars.add_task(what, total=total)
-            bars.advance(tasks[what], count)
+            if work not in tasks:
+                tasks[work] = bars.add_task(work, total=total)
+            bars.advance(tasks[work], count)
 
     def show(text: str) -> None:
         with suppress(OSError):
             live.update(Group(Text(text, no_wrap=True), Text(""), bars), refresh=True)
 
     try:
-        yield told, show
+        yield advance, show
     finally:
         with suppress(OSError):
             live.stop()
@@ -144,16 +144,16 @@ def _progress_lines() -> Told:
     """Tell progress in lines of JSON, at most a hundred for each work, for a program that draws bars of its own."""
     done, shown = dict[str, int](), dict[str, int]()
 
-    def told(what: str, count: int, total: int | None) -> None:
-        done[what] = done.get(what, 0) + count
-        part = 100 * done[what] // max(total, 1) if total is not None else 0
-        if shown.get(what) != part:
-            shown[what] = part
-            line = {"schema": "discreet/progress@1", "work": what, "done": done[what], "total": total}
+    def advance(work: str, count: int, total: int | None) -> None:
+        done[work] = done.get(work, 0) + count
+        part = 100 * done[work] // max(total, 1) if total is not None else 0
+        if shown.get(work) != part:
+            shown[work] = part
+            line = {"schema": "discreet/progress@1", "work": work, "done": done[work], "total": total}
             with suppress(OSError):  # a closed pipe must not end what was paid for
                 typer.echo(json.dumps(line), err=True)
 
-    return told
+    return advance
 
 
 def confirmed() -> None:

@@ -45,8 +45,8 @@ def show_dry_run(record: Mapping[str, Any], json_: bool, expected: "Sequence[Twi
     shown = {**titles(), "n_cells": "cells"}
     stated = {word: parameters[key] for key, word in shown.items() if parameters.get(key) not in (None, [])}
     lines += [f"  {word:<12} {_plain(value)}" for word, value in stated.items()]
-    known = public_moments(parameters)
-    lines += [f"  products     {known}"] if known else []
+    public_products = public_moments(parameters)
+    lines += [f"  products     {public_products}"] if public_products else []
     if parameters.get("selective_inference") == "split":
         lines.append("  by half      half of the units select, the others are fitted, each half at all of epsilon")
     elif parameters.get("selective_inference") == "fission":

@@ -163,7 +163,7 @@ def hybrid(
         _write(weighted_out, release, declared, records, quiet)
 
 
-def _known(method: str) -> str:
+def _checked_method(method: str) -> str:
     if method not in ("public-subset", "hybrid", "histogram"):
         raise InvalidParameterError(
             f"method must be one of public-subset, hybrid, histogram, but method={method[:40]!r}."
@@ -186,7 +186,7 @@ def _opened(public: str | None, declared: "workflow.Metadata", table: str | None
 
 
 def _check_options(method: str, parameters: dict[str, Any]) -> None:
-    _known(method)
+    _checked_method(method)
     if "quantile" in parameters and parameters.get("contrast") != "quantile":
         raise InvalidParameterError("--quantile is for --contrast quantile. Give both, or leave it out.")
     if "ridge" in parameters and method == "public-subset":

@@ -103,12 +103,12 @@ def check(
     form = form_of(format_, json_)
     if data is None and (table is not None or targets is not None):
         raise InvalidParameterError("--table and --targets say which table is meant: give --data too.")
-    metadata, found = workflow.check_metadata(file)
+    metadata, faults = workflow.check_metadata(file)
     derived = {} if metadata is None else workflow.derived_columns(metadata)
     fits = None
     if data is not None and metadata is not None:
         fits = workflow.compare_header(metadata, data, table=table, targets=targets)
-    findings = [*found, *(workflow.misfits(fits) if fits else ())]
+    findings = [*faults, *(workflow.misfits(fits) if fits else ())]
     if form is Form.CSV:
         as_csv([asdict(finding) for finding in findings])
     elif form is Form.JSON:
@@ -133,8 +133,8 @@ def check(
             result(text)
     errors = sum(finding.severity == "error" for finding in findings)
     if errors:
-        them = "it" if errors == 1 else "them"
-        raise MetadataError(f"{file} has {counted(errors, 'error')}. Correct {them} and check again.")
+        pronoun = "it" if errors == 1 else "them"
+        raise MetadataError(f"{file} has {counted(errors, 'error')}. Correct {pronoun} and check again.")
     if form is Form.TABLE and metadata is not None:
         declared, warnings = counted(len(metadata.columns), "column"), counted(len(findings), "warning")
         result(f"{file} is ready: {declared}{_further(metadata)}, {warnings}.")

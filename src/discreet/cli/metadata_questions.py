@@ -50,17 +50,17 @@ def ask(question: str, default: str) -> str:
     return line.strip() or default
 
 
-def answers(header: Header, stated: Mapping[str, Any], asked: Ask = ask) -> dict[str, Any]:
+def answers(header: Header, stated: Mapping[str, Any], ask_user: Ask = ask) -> dict[str, Any]:
     """Ask for what a skeleton leaves blank, `stated` options aside; what was answered before an end of file."""
     say(INTRODUCTION)
     facts, columns = dict[str, Any](), dict[str, dict[str, Any] | None]()
     try:
-        _about_units(header, stated, facts, asked)
+        _about_units(header, stated, facts, ask_user)
         others = [(name, storage) for name, storage in header if name != facts.get("unit_id")]
         source = ""
         for name, storage in others[:MOST_ASKED]:
             if workflow.kind_of(name, storage):
-                columns[name] = _about_column(name, storage, source, asked)
+                columns[name] = _about_column(name, storage, source, ask_user)
                 source = (columns[name] or {}).get("source") or source
     except EOFError:
         say("")
@@ -69,46 +69,48 @@ def answers(header: Header, stated: Mapping[str, Any], asked: Ask = ask) -> dict
     return {**facts, "answered": columns}
 
 
-def _about_units(header: Header, stated: Mapping[str, Any], facts: dict[str, Any], asked: Ask) -> None:
+def _about_units(header: Header, stated: Mapping[str, Any], facts: dict[str, Any], ask_user: Ask) -> None:
     if stated.get("unit") is None:
-        facts["unit"] = asked("Who is protected: a person, a household, a patient?", "person")[:100]
+        facts["unit"] = ask_user("Who is protected: a person, a household, a patient?", "person")[:100]
     unit = facts.get("unit") or stated["unit"]
-    most = _whole(f"How many rows may one {unit} have, at most?", "1", MOST_ROWS_OF_A_UNIT, asked)
+    most = _whole(f"How many rows may one {unit} have, at most?", "1", MOST_ROWS_OF_A_UNIT, ask_user)
     if most is not None and most > 1:
         names = [name for name, _ in header]
         near = next((name for name in names if _IDENTIFIER.search(name)), "")
-        told = asked(f"Which column tells whose row it is? Without one, a row is protected, not a {unit}", near)
-        if told in names:
-            facts |= {"rows_per_unit": most, "unit_id": told}
+        unit_column = ask_user(
+            f"Which column tells whose row it is? Without one, a row is protected, not a {unit}", near
+        )
+        if unit_column in names:
+            facts |= {"rows_per_unit": most, "unit_id": unit_column}
         else:
             say(f"Without such a column a {unit} cannot be protected: `unit: row` is written.")
             facts["unit"] = "row"
     if stated.get("neighboring") is None and stated.get("n_rows") is None and facts.get("unit_id") is None:
         question = "How many rows has the table? Only if that number may be public; blank if not"
-        n_rows = _whole(question, "", MOST_ROWS, asked)
+        n_rows = _whole(question, "", MOST_ROWS, ask_user)
         if n_rows is not None:
             facts |= {"neighboring": "replace_one", "n_rows": n_rows}
 
 
-def _about_column(name: str, storage: str, source: str, asked: Ask) -> dict[str, Any] | None:
+def _about_column(name: str, storage: str, source: str, ask_user: Ask) -> dict[str, Any] | None:
     """Return what is declared of a column, by default from the source before; None where it is left out."""
     kind = workflow.kind_of(name, storage)
     if kind == "boolean":
         return {}
     proposed, why = _proposal(name, str(kind))
-    letter = _letter(f"\n{name}{why}: (i)nteger, (r)eal, (c)ategory, or (l)eave out?", proposed, asked)
+    letter = _letter(f"\n{name}{why}: (i)nteger, (r)eal, (c)ategory, or (l)eave out?", proposed, ask_user)
     if letter == "l":
         return None
     fields: dict[str, Any] = {"type": _TYPES[letter]}
-    fields |= _levels(asked) if letter == "c" else _bounds(asked)
+    fields |= _levels(ask_user) if letter == "c" else _bounds(ask_user)
     if len(fields) > 1:
-        fields["source"] = asked("  Where is that written, such as: code book, page 12", source)[:1000]
+        fields["source"] = ask_user("  Where is that written, such as: code book, page 12", source)[:1000]
     return fields
 
 
-def _letter(question: str, proposed: str, asked: Ask) -> str:
+def _letter(question: str, proposed: str, ask_user: Ask) -> str:
     while True:
-        letter = asked(question, proposed)[:1].lower()
+        letter = ask_user(question, proposed)[:1].lower()
         if letter in _TYPES:
             return letter
         say("  Type i, r, c or l. The values that could occur are asked next.")
@@ -125,9 +127,9 @@ def _proposal(name: str, kind: str) -> tuple[str, str]:
     return kind[0], f", stored as {'text' if kind == 'category' else kind}"
 
 
-def _bounds(asked: Ask) -> dict[str, Any]:
+def _bounds(ask_user: Ask) -> dict[str, Any]:
     while True:
-        text = asked("  Least and greatest value that could occur, such as: 0 110", "")
+        text = ask_user("  Least and greatest value that could occur, such as: 0 110", "")
         if not text:
             return {}
         match = _RANGE.fullmatch(text)
@@ -141,9 +143,9 @@ def _bounds(asked: Ask) -> dict[str, Any]:
         say("  Two numbers are needed, the lesser first. Values beyond them are clipped to them.")
 
 
-def _levels(asked: Ask) -> dict[str, Any]:
+def _levels(ask_user: Ask) -> dict[str, Any]:
     while True:
-        text = asked("  Every value that could occur, as written in the table, such as: no, yes", "")
+        text = ask_user("  Every value that could occur, as written in the table, such as: no, yes", "")
         levels = list(dict.fromkeys(part.strip()[:1000] for part in text.split(",") if part.strip()))
         if not levels:
             return {}
@@ -152,8 +154,8 @@ def _levels(asked: Ask) -> dict[str, Any]:
         say("  A category has at least two values, with commas between them.")
 
 
-def _whole(question: str, default: str, most: int, asked: Ask) -> int | None:
-    while text := asked(question, default):
+def _whole(question: str, default: str, most: int, ask_user: Ask) -> int | None:
+    while text := ask_user(question, default):
         digits = re.sub("[_,]", "", text)
         if re.fullmatch(r"\d{1,12}", digits, re.ASCII) and 1 <= int(digits) <= most:
             return int(digits)

@@ -135,7 +135,7 @@ def question(
     seed: Annotated[int, typer.Option(help="Seed of the simulation.")] = 0,
 ) -> PlanAsked:
     """What a plan asks."""
-    measure_and_least = _asked(goal)
+    measure_and_least = _goal(goal)
     if compare and measure_and_least:
         raise InvalidParameterError("--compare rates methods at an epsilon that --goal is to find. Leave one out.")
     if draws != 1 and measure_and_least:
@@ -241,7 +241,7 @@ def _refined(whole: "workflow.Question", compare: bool, quiet: bool) -> "workflo
 # ---- what is asked
 
 
-def _asked(goal: str | None) -> tuple[Any, float] | None:
+def _goal(goal: str | None) -> tuple[Any, float] | None:
     if goal is None:
         return None
     match = re.fullmatch(r"\s*(\w+)\s*>=\s*(\d+(?:\.\d*)?|\.\d+)(%?)\s*", goal, re.ASCII)

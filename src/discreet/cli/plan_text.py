@@ -235,11 +235,11 @@ def _chance_notes(question: "workflow.Question", expectation: "workflow.Expectat
     """What chance gives in the place of each selection, at the epsilon in the middle."""
     from discreet.release import ChanceRecord  # pydantic starts slowly: help must not wait for it
 
-    told = [
+    chance_by_name = [
         (choice.name, ChanceRecord.model_validate(choice.chance)) for choice in expectation.choices if choice.chance
     ]
     at = f"At epsilon {number(question.middle)}"
-    nothing = [visible(name) for name, chance in told if chance.could_stand_out is False]
+    nothing = [visible(name) for name, chance in chance_by_name if chance.could_stand_out is False]
     notes = (
         [f"{at} nothing can stand out with {'; '.join(nothing)}: what it selects may be due to chance."]
         if nothing
@@ -247,7 +247,7 @@ def _chance_notes(question: "workflow.Question", expectation: "workflow.Expectat
     )
     chances = [
         f"{percent(chance.chance_by_noise)} ({visible(name)})"
-        for name, chance in told
+        for name, chance in chance_by_name
         if chance.chance_by_noise is not None
     ]
     if chances:

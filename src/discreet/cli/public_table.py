@@ -56,8 +56,8 @@ def with_public(
             f"--public-table is for the methods {', '.join(USE_PUBLIC)}, but the method is {options.method[:40]}. "
             "Leave it out, or name one of them."
         )
-    known = known_columns(public_table, public, options.target, options.candidates, data)
-    parameters = {**options.parameters, "public_moments": known}
+    public_columns = known_columns(public_table, public, options.target, options.candidates, data)
+    parameters = {**options.parameters, "public_moments": public_columns}
     return replace(options, parameters=parameters, reads=(*options.reads, public_table))
 
 

@@ -35,8 +35,8 @@ def summary(release: "Release") -> str:
             f"  one of {count(models)} models of {places} candidates" if models else f"  of {places} candidates"
         )
         lines += [f"  {text}" for text in sentences(release)]
-        known = public_moments(release.request["parameters"])
-        lines += [f"  products of the columns: {known}"] if known else []
+        public_products = public_moments(release.request["parameters"])
+        lines += [f"  products of the columns: {public_products}"] if public_products else []
         lines += [f"  {CONTRADICTION}"] if is_contradicted(release) else []
     if release.hybrid is not None:
         lines += estimated(release)
@@ -102,22 +102,26 @@ def _posterior(release: "Release") -> list[str]:
     """How sure columns and models are, under each prior."""
     from discreet.report.posteriors import sure  # where it is needed alone
 
-    told = sure(release)
-    if told is None:
+    posteriors = sure(release)
+    if posteriors is None:
         return []
-    widest = max(len(row[0]) for row in told.columns)
+    widest = max(len(row[0]) for row in posteriors.columns)
     head = f"  {'chance that it matters':<{widest}}"
     rows = [
         f"  {name:<{len(head) - 2}}" + "".join(f"  {chance:>8}" for chance in chances)
-        for name, *chances in told.columns
+        for name, *chances in posteriors.columns
     ]
-    best = " and ".join(f"{chance} ({name})" for chance, name in zip(told.best_chances, told.names, strict=True))
-    error = f"; by a sampler, standard error {told.sampling_error} at most" if told.sampling_error else ""
-    priors = "; ".join(f"{name}: {words} expected" for name, words in zip(told.names, told.priors, strict=True))
+    best = " and ".join(
+        f"{chance} ({name})" for chance, name in zip(posteriors.best_chances, posteriors.names, strict=True)
+    )
+    error = f"; by a sampler, standard error {posteriors.sampling_error} at most" if posteriors.sampling_error else ""
+    priors = "; ".join(
+        f"{name}: {words} expected" for name, words in zip(posteriors.names, posteriors.priors, strict=True)
+    )
     return [
-        head + "".join(f"  {name:>8}" for name in told.names),
+        head + "".join(f"  {name:>8}" for name in posteriors.names),
         *rows,
-        f"  likeliest model: {told.best}, with a chance of {best}{error}",
+        f"  likeliest model: {posteriors.best}, with a chance of {best}{error}",
         f"  {priors}",
     ]
 

@@ -54,10 +54,10 @@ def sharing(*groups: Callable[..., Any]) -> Callable[[Command], Command]:
         own = list(inspect.signature(command, eval_str=True).parameters.values())[len(groups) :]
 
         def called(**values: Any) -> None:
-            made = [
+            option_groups = [
                 group(**{name: values.pop(name) for name in names}) for group, names in zip(groups, shared, strict=True)
             ]
-            command(*made, **values)
+            command(*option_groups, **values)
 
         needed = [option for option in own if option.default is option.empty]
         every = [*needed, *(option for options in shared for option in options.values())]

@@ -39,10 +39,10 @@ def stops(
 ) -> dict[str, Any]:
     """When parts stop: what was given, as a request holds it; nothing where no parts are bought."""
     aims = {"until": until, "until_width": until_width, "at_most": at_most}
-    given = {name: value for name, value in aims.items() if value is not None}
-    if not given:
+    aims_given = {name: value for name, value in aims.items() if value is not None}
+    if not aims_given:
         return {}
     further = {"until_prior": until_prior, "until_coefficient": until_coefficient}
     if until_width is None:
         further["until_of"] = until_of
-    return given | {name: value for name, value in further.items() if value is not None}
+    return aims_given | {name: value for name, value in further.items() if value is not None}

@@ -58,8 +58,8 @@ def _check_sources(name: str, expression: Expression, columns: Columns) -> None:
                 f"{shown} columns that the table has, but {source[:60]!r} is derived: write its expression in place"
             )
         if not column.is_declared:
-            what = "levels" if isinstance(column, CategoryColumn) else "lower and upper bounds"
-            raise ValueError(f"{shown} columns with declared {what}, but {source[:60]!r} has none: declare them")
+            requirement = "levels" if isinstance(column, CategoryColumn) else "lower and upper bounds"
+            raise ValueError(f"{shown} columns with declared {requirement}, but {source[:60]!r} has none: declare them")
         if level is None and isinstance(column, CategoryColumn):
             raise ValueError(
                 f"{shown} numbers, but {source[:60]!r} is a category: write such as is({source[:60]}, 'LEVEL')"

@@ -117,12 +117,12 @@ class _Parser:
             raise self._unexpected(f", where {sign} is needed")
 
     def _unexpected(self, more: str = "") -> ValueError:
-        what = "it ends" if self._now.kind == "end" else f"there is {self._now.value[:40]!r}"
+        found_text = "it ends" if self._now.kind == "end" else f"there is {self._now.value[:40]!r}"
         return ValueError(
-            f"an expression must be made of {GRAMMAR}, but {what} at character {self._now.start + 1}{more}"
+            f"an expression must be made of {GRAMMAR}, but {found_text} at character {self._now.start + 1}{more}"
         )
 
-    def _made(self, start: int, operation: str, *parts: Expression, number: float = 0.0) -> Expression:
+    def _node(self, start: int, operation: str, *parts: Expression, number: float = 0.0) -> Expression:
         depth = 1 + max(part.depth for part in parts)
         if depth > MAX_DEPTH:
             raise ValueError(f"an expression must have at most {MAX_DEPTH} steps after each other: shorten it")
@@ -137,18 +137,18 @@ class _Parser:
     def _comparison(self) -> Expression:
         start, tree = self._now.start, self._sum()
         sign = self._take(*COMPARISONS)
-        return tree if sign is None else self._made(start, sign, tree, self._sum())
+        return tree if sign is None else self._node(start, sign, tree, self._sum())
 
     def _sum(self) -> Expression:
         start, tree = self._now.start, self._product()
         while sign := self._take("+", "-"):
-            tree = self._made(start, sign, tree, self._product())
+            tree = self._node(start, sign, tree, self._product())
         return tree
 
     def _product(self) -> Expression:
         start, tree = self._now.start, self._signed()
         while sign := self._take("*", "/"):
-            tree = self._made(start, sign, tree, self._signed())
+            tree = self._node(start, sign, tree, self._signed())
         return tree
 
     def _signed(self) -> Expression:
@@ -159,7 +159,7 @@ class _Parser:
         self._deeper()
         inner = self._signed()
         self._nesting -= 1
-        return inner if sign == "+" else self._made(start, "negative", inner)
+        return inner if sign == "+" else self._node(start, "negative", inner)
 
     def _power(self) -> Expression:
         start, tree = self._now.start, self._atom()
@@ -169,7 +169,7 @@ class _Parser:
         if token.kind != "number" or not token.value.isdigit() or int(token.value[:4]) > MAX_POWER:
             raise ValueError(f"an exponent after ** must be a whole number from 0 to {MAX_POWER}: write / for others")
         self._at += 1
-        return self._made(start, "**", tree, number=float(token.value))
+        return self._node(start, "**", tree, number=float(token.value))
 
     def _atom(self) -> Expression:
         token = self._now
@@ -206,7 +206,7 @@ class _Parser:
             raise ValueError(
                 f"{token.value} must have {n_needed or 'two or more'} argument(s), but it has {len(parts)}"
             )
-        return self._made(token.start, token.value, *parts)
+        return self._node(token.start, token.value, *parts)
 
     def _is_level(self, token: _Token) -> Expression:
         column, comma, level = (self._tokens[min(self._at + i, len(self._tokens) - 1)] for i in range(3))

@@ -120,8 +120,8 @@ def halves_of(table: Table, words: Words, columns: Sequence[str]) -> tuple[Table
         # Values of nobody among the targets count for nothing: so a half of the targets is a half of the people.
         coins: _Coins = _UnitCoins(key, metadata.layout.row)
         targets = [_Half(table.targets, half, coins, side) for side, half in enumerate((first, second))]
-        one, other = (LongTable(table.values, half, half.metadata) for half in targets)
-        return one, other
+        first_half, second_half = (LongTable(table.values, half, half.metadata) for half in targets)
+        return first_half, second_half
     if metadata.unit_id is not None:
         coins = _UnitCoins(key, metadata.unit_id)
     else:
@@ -179,10 +179,10 @@ class _PlaceCoins:
             with self._lock:
                 if end > len(self._sides):
                     self._sides = self._bits(max(end, 2 * len(self._sides), FIRST_PLACES))
-        known = self._sides[start:end]
+        sides = self._sides[start:end]
         # More rows than were declared are in no half.
         return (
-            known if len(known) == batch.num_rows else np.append(known, np.full(end - start - len(known), 2, np.uint8))
+            sides if len(sides) == batch.num_rows else np.append(sides, np.full(end - start - len(sides), 2, np.uint8))
         )
 
     def _bits(self, n_places: int) -> Sides:

@@ -91,7 +91,7 @@ def _problem(detail: Any, keys: Sequence[str]) -> tuple[Problem, str]:
     kind, value = detail["type"], detail.get("input")
     value_shown = f", but it is {value!r}" if isinstance(value, str | int | float) and len(repr(value)) < 60 else ""
     if kind == "extra_forbidden":
-        near = _near(path[-1], _known(detail["loc"], keys))
+        near = _near(path[-1], _allowed_keys(detail["loc"], keys))
         of = f" of a column of type {detail['loc'][-2]}" if detail["loc"][-2:-1] and detail["loc"][-2] in TYPES else ""
         return Problem(path, f"is not a known key{of}{_meant(near)}"), near
     if kind == "union_tag_invalid":
@@ -115,20 +115,20 @@ def _problem(detail: Any, keys: Sequence[str]) -> tuple[Problem, str]:
     return Problem(path, f"{message}{input_shown}"), ""
 
 
-def _known(path: Sequence[Any], keys: Sequence[str]) -> list[str]:
+def _allowed_keys(path: Sequence[Any], keys: Sequence[str]) -> list[str]:
     models = _PARTS.get(str(path[0]), ()) if len(path) > 1 else ()
     if len(models) > 1 and path[-2] in TYPES:
         models = (CategoryColumn,) if path[-2] == "category" else (NumericColumn,)
     return [name for model in models for name in model.model_fields] or list(keys)
 
 
-def _near(name: str, known: Sequence[str]) -> str:
-    return next(iter(get_close_matches(name[:60], known, 1)), "")
+def _near(name: str, allowed: Sequence[str]) -> str:
+    return next(iter(get_close_matches(name[:60], allowed, 1)), "")
 
 
-def did_you_mean(name: str, known: Sequence[str]) -> str:
+def did_you_mean(name: str, allowed: Sequence[str]) -> str:
     """Return a question for a name that is unknown but near a known one; nothing where none is near."""
-    near = _near(name, known[:MOST_COMPARED])
+    near = _near(name, allowed[:MOST_COMPARED])
     return f"Did you mean {near}? " if near else ""
 
 

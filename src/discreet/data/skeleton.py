@@ -84,11 +84,11 @@ def skeleton(
     if repeated:
         shown = ", ".join(repr(printable(name)) for name in repeated[:10])
         raise MetadataError(f"Names of columns must not repeat, but these do: {shown}. Rename them in the table.")
-    known = answered or {}
-    dropped = {unit_id, *(name for name, fields in known.items() if fields is None)}
+    answers_by_column = answered or {}
+    dropped = {unit_id, *(name for name, fields in answers_by_column.items() if fields is None)}
     used = [(name, storage) for name, storage in header if kind_of(name, storage) and name not in dropped]
     left_out = [(name, storage) for name, storage in header if not kind_of(name, storage)]
-    declared = {name: fields for name, fields in known.items() if fields}
+    declared = {name: fields for name, fields in answers_by_column.items() if fields}
     if not used:
         raise MetadataError(
             "A table must have a column of numbers or of categories, but its header has none. Choose another table."
@@ -194,9 +194,9 @@ def _column(name: str, storage: str, width: int, fields: Mapping[str, Any]) -> s
 
 def _filled(fields: Mapping[str, Any]) -> str:
     """Return what was declared of a column, and blanks for the rest."""
-    wanted = ("levels",) if fields["type"] == "category" else ("lower", "upper")
+    required = ("levels",) if fields["type"] == "category" else ("lower", "upper")
     parts = [f"type: {fields['type']}"]
-    for name in wanted:
+    for name in required:
         value = fields.get(name, "")
         parts.append(f"{name}: {_listed(value) if isinstance(value, list) else value}")
     return ", ".join([*parts, f"source: {_text(str(fields.get('source', '')))}"])

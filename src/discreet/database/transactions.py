@@ -124,22 +124,26 @@ class Database:
             yield connection
 
     @contextmanager
-    def turn(self, name: str, told: Callable[[], None]) -> Iterator[None]:
+    def turn(self, name: str, say_waiting: Callable[[], None]) -> Iterator[None]:
         """Let one process or thread at a time into what bears a name, a SHA-256 in hexadecimal digits.
 
         The operating system or the server holds the turn, so that a process that dies lets go of it. Where neither can,
         as on some network folders, everybody enters.
         """
-        turns = file_turn(f"{self.place}.{name[:32]}.turn", told) if self._is_sqlite else self._server_turn(name, told)
+        turns = (
+            file_turn(f"{self.place}.{name[:32]}.turn", say_waiting)
+            if self._is_sqlite
+            else self._server_turn(name, say_waiting)
+        )
         with turns:
             yield
 
     @contextmanager
-    def _server_turn(self, name: str, told: Callable[[], None]) -> Iterator[None]:
+    def _server_turn(self, name: str, say_waiting: Callable[[], None]) -> Iterator[None]:
         with ExitStack() as stack:
             with suppress(SQLAlchemyError):  # whatever needs the server next says so
                 options = self._engine.execution_options(isolation_level="AUTOCOMMIT")
-                stack.enter_context(server_turn(stack.enter_context(options.connect()), name, told))
+                stack.enter_context(server_turn(stack.enter_context(options.connect()), name, say_waiting))
             yield
 
     @contextmanager

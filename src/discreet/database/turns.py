@@ -14,12 +14,12 @@ _TRY_S = 0.1
 
 
 @contextmanager
-def file_turn(path: str, told: Callable[[], None]) -> Iterator[None]:
+def file_turn(path: str, say_waiting: Callable[[], None]) -> Iterator[None]:
     """Hold an empty file, of which nothing is left; `told` is called once where it is another's."""
     handle = None
     try:
         with suppress(OSError):  # a folder without locks, or that of somebody else: everybody enters
-            handle = _wait(lambda: _try_file(path), told)
+            handle = _wait(lambda: _try_file(path), say_waiting)
         yield
     finally:
         if handle is not None:
@@ -29,10 +29,10 @@ def file_turn(path: str, told: Callable[[], None]) -> Iterator[None]:
 
 
 @contextmanager
-def server_turn(connection: Connection, name: str, told: Callable[[], None]) -> Iterator[None]:
+def server_turn(connection: Connection, name: str, say_waiting: Callable[[], None]) -> Iterator[None]:
     """Hold a lock of PostgreSQL for as long as a connection lives; `told` is called once where it is another's."""
     key = int.from_bytes(bytes.fromhex(name)[:8], signed=True)
-    _wait(lambda: connection.execute(select(func.pg_try_advisory_lock(key))).scalar() or None, told)
+    _wait(lambda: connection.execute(select(func.pg_try_advisory_lock(key))).scalar() or None, say_waiting)
     try:
         yield
     finally:
@@ -40,10 +40,10 @@ def server_turn(connection: Connection, name: str, told: Callable[[], None]) -> 
             connection.execute(select(func.pg_advisory_unlock(key)))
 
 
-def _wait(look: Callable[[], int | None], told: Callable[[], None]) -> int:
+def _wait(look: Callable[[], int | None], say_waiting: Callable[[], None]) -> int:
     held = look()
     if held is None:
-        told()
+        say_waiting()
     while held is None:
         time.sleep(_TRY_S)
         held = look()

@@ -99,17 +99,21 @@ class _Regression(PrivateEstimator):
     def _table(self, X: Any, *options: Any) -> tuple[Table, str, Sequence[str] | None]:
         table, name, columns = super()._table(X, *options)
         beside = self._adjustment.columns
-        self._given = None if isinstance(X, Table) or not beside or columns is None else list(columns)
-        return table, name, columns if self._given is None else [each for each in self._given if each not in beside]
+        self._columns_given = None if isinstance(X, Table) or not beside or columns is None else list(columns)
+        return (
+            table,
+            name,
+            columns if self._columns_given is None else [each for each in self._columns_given if each not in beside],
+        )
 
     @override
     def _run(self, method: Method, table: Table, *options: Any) -> Release:
         release, adjustment = super()._run(method, table, *options), self._adjustment
         if adjustment.columns:  # new rows have them too
             offset = () if adjustment.offset_column is None else (adjustment.offset_column,)
-            self._candidates = [*self._candidates, *offset] if self._given is None else self._given
+            self._candidates = [*self._candidates, *offset] if self._columns_given is None else self._columns_given
             self.n_features_in_ = len(self._candidates)
-            if self._given is None:
+            if self._columns_given is None:
                 self.feature_names_in_ = np.array(self._candidates, dtype=object)
         return release
 
@@ -149,8 +153,8 @@ class _Regression(PrivateEstimator):
         used = {fit.offset, fit.exposure, *(term.column for term in fit.coefficients)}
         cells = {name: column_of(columns[name], False).to_pylist() for name in columns if name in used}
         rows = zip(*cells.values(), strict=True)
-        told = [answers.predict(dict(zip(cells, row, strict=True)), confidence).mean for row in rows]
-        return np.array([(mean.estimate, *mean.ends) for mean in told]).reshape(-1, 3)
+        means = [answers.predict(dict(zip(cells, row, strict=True)), confidence).mean for row in rows]
+        return np.array([(mean.estimate, *mean.ends) for mean in means]).reshape(-1, 3)
 
     def joint_region(self, columns: Sequence[str] | str, confidence: float | None = None) -> JointRegion:
         """Tell whether all coefficients of some columns can be zero together, such as those of a category; free.

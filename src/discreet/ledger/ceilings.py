@@ -58,11 +58,11 @@ def close(connection: Connection, entry: int, text: str) -> None:
 
 def _exceeded(row: RowMapping | None, part: dict[str, Any]) -> BudgetExceededError:
     names = rule.held(accounting_of(part))
-    asked, held = numbers(part), numbers(row or dict.fromkeys(AMOUNTS))
-    amounts = " and ".join(f"{name} {float(asked[name]):.6g} of {float(held[name]):.6g}" for name in names)
+    taken, held = numbers(part), numbers(row or dict.fromkeys(AMOUNTS))
+    amounts = " and ".join(f"{name} {float(taken[name]):.6g} of {float(held[name]):.6g}" for name in names)
     return BudgetExceededError(
         f"A part must fit in what its ceiling still holds, but it takes {amounts}. Ask again: parts that were released "
         "are kept.",
-        asked["epsilon"],
+        taken["epsilon"],
         held["epsilon"],
     )

@@ -196,11 +196,13 @@ def _happens(numerator: int, denominator: int, rng: Source) -> bool:
 def _uniform(size: int, count: int, rng: Source) -> list[int]:
     """Draw uniform whole numbers of -(size - 1) / 2 .. (size - 1) / 2; size is odd. What lies beyond is drawn again."""
     n_words = -(-size.bit_length() // 64)
-    spare, numbers = 64 * n_words - size.bit_length(), list[int]()
+    n_unused_bits, numbers = 64 * n_words - size.bit_length(), list[int]()
     while len(numbers) < count:
         words = rng.words(n_words * (count - len(numbers))).tolist()
         for start in range(0, len(words), n_words):
-            number = functools.reduce(lambda high, low: high << 64 | low, words[start : start + n_words]) >> spare
+            number = (
+                functools.reduce(lambda high, low: high << 64 | low, words[start : start + n_words]) >> n_unused_bits
+            )
             if number < size:
                 numbers.append(number - size // 2)
     return numbers

@@ -263,9 +263,9 @@ def _coins(count: int, absent_weight: int, words: Words) -> npt.NDArray[np.bool_
     drawn = words.take(count)
     # A word beyond the last multiple of the number of sides is drawn again: with a probability below 2^-23.
     last = np.uint64(2**64 - 1 - 2**64 % sides)
-    while (again := np.flatnonzero(drawn > last)).size:
+    while (rejected := np.flatnonzero(drawn > last)).size:
         drawn = drawn.copy()
-        drawn[again] = words.take(again.size)
+        drawn[rejected] = words.take(rejected.size)
     return np.asarray(drawn % np.uint64(sides) == 0)
 
 

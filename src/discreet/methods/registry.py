@@ -34,13 +34,13 @@ CHOOSING = (*IN_PLANS, *SCREENINGS)
 FAMILIES = ("linear", "logistic", "poisson")
 
 
-def require_method(name: str, among: Sequence[str], parameter: str = "method") -> None:
+def require_method(name: str, allowed: Sequence[str], parameter: str = "method") -> None:
     """Refuse the name of a method that is none of some, and say which was probably meant."""
-    if name not in among:
-        near = difflib.get_close_matches(name[:40], among, 1)
+    if name not in allowed:
+        near = difflib.get_close_matches(name[:40], allowed, 1)
         meant = f" Did you mean {near[0]}?" if near else ""
         raise InvalidParameterError(
-            f"{parameter} must be one of {', '.join(among)}, but {parameter}={name[:40]!r}.{meant}"
+            f"{parameter} must be one of {', '.join(allowed)}, but {parameter}={name[:40]!r}.{meant}"
         )
 
 

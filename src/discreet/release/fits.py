@@ -26,12 +26,12 @@ class CoefficientRecord(Record):
 
     @model_validator(mode="before")
     @classmethod
-    def _of_any_version(cls, given: Any) -> Any:
+    def _of_any_version(cls, fields: Any) -> Any:
         """Older versions wrote the limits of a method as ends, and marked them."""
-        if not isinstance(given, dict):
-            return given
-        ends = {"low": None, "high": None} if given.get("uninformative") is True else {}
-        return {name: value for name, value in given.items() if name != "uninformative"} | ends
+        if not isinstance(fields, dict):
+            return fields
+        ends = {"low": None, "high": None} if fields.get("uninformative") is True else {}
+        return {name: value for name, value in fields.items() if name != "uninformative"} | ends
 
     @computed_field(description="whether neither limit can be told")  # type: ignore[prop-decorator]
     @property

@@ -20,12 +20,12 @@ LARGEST = 1e300
 """Of a released coefficient or variance, so that it is finite."""
 
 
-def _told(end: float | None) -> float | None:
+def _finite_end(end: float | None) -> float | None:
     """An end that is infinite, or overflowed as older versions wrote it, is none."""
     return end if end is not None and abs(end) < LARGEST else None
 
 
-End = Annotated[float | None, AfterValidator(_told)]
+End = Annotated[float | None, AfterValidator(_finite_end)]
 
 
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]

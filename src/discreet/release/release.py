@@ -142,8 +142,8 @@ class Release(ReleaseViews, Record):
         """
         # Methods stand above a release, and this is a shorthand for theirs: it is looked up when it is asked for.
         home = importlib.import_module("discreet.methods.answers.posterior")
-        found: PosteriorRecord = home.posterior_of(self, confidence)
-        return found
+        posterior: PosteriorRecord = home.posterior_of(self, confidence)
+        return posterior
 
     def to_json(self) -> str:
         """Return the release as JSON text, keys in a fixed order.

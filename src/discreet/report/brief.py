@@ -43,8 +43,8 @@ def _of_fit(fit: FitRecord, facts: Facts) -> str:
         return f"All {level} include zero." if others > 1 else f"The {level.removesuffix('s')} includes zero."
     unknown = f" {'Intervals' if others > 1 else 'The interval'} of {count(others)} other{'s' if others > 1 else ''}"
     unknown = f"{unknown} include{'' if others > 1 else 's'} zero." if others else ""
-    what = "probability" if fit.family == "logistic" else "mean"
-    return f"The {what} of {facts.short_target} is {' and '.join(words)} ({level}).{unknown}"
+    response = "probability" if fit.family == "logistic" else "mean"
+    return f"The {response} of {facts.short_target} is {' and '.join(words)} ({level}).{unknown}"
 
 
 def _estimates(facts: Facts) -> str:
@@ -65,7 +65,7 @@ def _terms(terms: Sequence[CoefficientRecord], facts: Facts) -> str:
     levels: dict[str, list[str]] = {}
     for name, term in zip(columns, terms, strict=True):
         levels.setdefault(request_facts.described(release, name), []).extend([term.level] if term.level else [])
-    return series([f"{name}: {series(found)}" if found else name for name, found in levels.items()])
+    return series([f"{name}: {series(level_names)}" if level_names else name for name, level_names in levels.items()])
 
 
 def _described(facts: Facts) -> str:

@@ -73,9 +73,9 @@ def _as_much(release: Release) -> str:
     return "a column" if len(release.selected) == 1 or release.noise.threshold is not None else "as many columns"
 
 
-def _by_noise(chance: float, what: str) -> str:
+def _by_noise(chance: float, named: str) -> str:
     """How often a selection by noise alone gives what was selected."""
-    return f"if no column had an effect, {frequency(chance)} tables would still give {what}"
+    return f"if no column had an effect, {frequency(chance)} tables would still give {named}"
 
 
 _SMALLER = "With a smaller one, the correlation must be larger."

@@ -130,7 +130,7 @@ def steps(release: Release) -> str | None:
     if not total > 0 or not math.isclose(total, request_facts.epsilon(release), rel_tol=1e-3):
         return None
     names = [noise_box.purpose(step.name) for step in release.steps]
-    prices = [_told(release, at) for at in range(len(amounts))]
+    prices = [_price_in_words(release, at) for at in range(len(amounts))]
     drawing = rows_panel(WIDTH, _STEP_ROW, len(amounts), (0.0, max(amounts) * 1.45))
     for at, (name, amount, words) in enumerate(zip(names, amounts, prices, strict=True)):
         drawing.text(0.0, at, visible(name), INK, dy=-5)
@@ -140,7 +140,7 @@ def steps(release: Release) -> str | None:
     return svg(drawing, f"Bars of the steps' prices: {shortened(spoken, 400)}.")
 
 
-def _told(release: Release, at: int) -> str:
+def _price_in_words(release: Release, at: int) -> str:
     cost = price(release.steps[at].event)
     parts = [("epsilon", cost.epsilon), ("rho", cost.rho)]
     return ", ".join(f"{name} {at_most(value, 3)}" for name, value in parts if value > 0) or "delta alone"

@@ -88,7 +88,9 @@ def _wholes(fit: Fit, full: bool) -> Table:
     """Each category as a whole."""
     figure = ("Distance of zero", "Reach of the region") if full else ()
     head = (Column("Category"), *figures("Coefficients", "That all are zero is", *figure))
-    rows = ((one.name, one.n_levels, one.verdict, *((one.distance, one.limit) if full else ())) for one in fit.wholes)
+    rows = (
+        (each.name, each.n_levels, each.verdict, *((each.distance, each.limit) if full else ())) for each in fit.wholes
+    )
     return table(f"Each category as a whole, at a confidence of {fit.confidence}", head, rows)
 
 
@@ -169,15 +171,15 @@ def _sizes(facts: Facts, tell: Sentences) -> Iterator[Block]:
     yield Table("Best models by size", head, tuple(rows))
 
 
-def _sure(told: Sure, tell: Sentences, full: bool) -> Iterator[Block]:
+def _sure(chances_of: Sure, tell: Sentences, full: bool) -> Iterator[Block]:
     yield Paragraph(f"{tell.sure()} {tell.sure_priors()}")
-    chances = tuple(f"If {prior}" for prior in told.priors)
-    columns = table("The chance that each column matters", (Column("Column"), *figures(*chances)), told.columns)
+    chances = tuple(f"If {prior}" for prior in chances_of.priors)
+    columns = table("The chance that each column matters", (Column("Column"), *figures(*chances)), chances_of.columns)
     yield Picture("chances", tell.sure_title(), tell.sure_note(), True, () if full else (columns,))
     if full:
         yield columns
-    yield table("The likeliest models", (Column("Model"), *figures(*chances)), told.models)
+    yield table("The likeliest models", (Column("Model"), *figures(*chances)), chances_of.models)
     if full:
-        averaged = [text for prior in chances for text in (prior, f"{told.confidence} interval")]
+        averaged = [text for prior in chances for text in (prior, f"{chances_of.confidence} interval")]
         title = "Coefficients in the columns' own units, averaged over all models"
-        yield table(title, (Column("Column"), *figures(*averaged)), told.coefficients)
+        yield table(title, (Column("Column"), *figures(*averaged)), chances_of.coefficients)

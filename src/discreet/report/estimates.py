@@ -164,7 +164,7 @@ def _is_weighted_part(release: Release, record: FitRecord) -> bool:
     moments = release.moments
     if record.family != "linear" or moments is None or moments.constant == 1.0 or moments.sum_of_weights is not None:
         return False
-    return {one.column for one in record.coefficients} < set(moments.owners)
+    return {coefficient.column for coefficient in record.coefficients} < set(moments.owners)
 
 
 def _whole(record: JointRecord) -> Whole:

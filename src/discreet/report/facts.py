@@ -132,9 +132,9 @@ class Facts:
     def proofs(self) -> list[tuple[str, list[str]]]:
         """Proofs by their status and readers."""
         read: dict[str, list[str]] = {}
-        for one in self.release.claims:
-            readers = " and ".join(one.read_by) or "nobody other than its author"
-            read.setdefault(f"{one.status}, read by {readers}", []).append(one.claim)
+        for claim in self.release.claims:
+            readers = " and ".join(claim.read_by) or "nobody other than its author"
+            read.setdefault(f"{claim.status}, read by {readers}", []).append(claim.claim)
         return list(read.items())
 
 
@@ -159,7 +159,7 @@ def gather(release: Release, audience: Audience, n_listed: int | None, contact: 
     whole = audience == "analyst" or kind == "fit" or n_candidates <= MOST_NAMED
     named = tuple((name, name in chosen) for name in (used if whole and used else chosen))
     provenance = release.provenance
-    choice, among = noise_box.choice(release), "models" if release.hybrid is None else "estimates"
+    choice, choice_among = noise_box.choice(release), "models" if release.hybrid is None else "estimates"
     return Facts(
         audience=audience,
         kind=kind,
@@ -197,9 +197,9 @@ def gather(release: Release, audience: Audience, n_listed: int | None, contact: 
             for name, value in request_facts.settings(release).items()
         ),
         promise=guarantee,
-        noise=noise_box.box(release.noise, target, _epsilon(release), among),
+        noise=noise_box.box(release.noise, target, _epsilon(release), choice_among),
         boxed=noise_box.purpose(release.steps[_boxed(release)].name) if release.steps else None,
-        choice=None if choice is None else noise_box.box(choice, target, math.nan, among),
+        choice=None if choice is None else noise_box.box(choice, target, math.nan, choice_among),
         steps=tuple(noise_box.steps(release)),
         fit=estimates.fit(release),
         fit_text=coefficient_table(release, width=80),

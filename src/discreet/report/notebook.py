@@ -58,7 +58,9 @@ def html(release: Release) -> str:
         head, *rows = _coefficients(release)
         parts.insert(0, table("Coefficients, in the columns' own units", head, rows, range(1, len(head))))
     elif release.fit is not None:
-        rows = [(estimates.label(one), number(one.estimate, 5)) for one in release.fit.coefficients]
+        rows = [
+            (estimates.label(coefficient), number(coefficient.estimate, 5)) for coefficient in release.fit.coefficients
+        ]
         parts.insert(0, table("Coefficients, in the columns' own units", ("", "coef"), rows, (1,)))
     else:
         parts.insert(0, paragraph(f"Selected: {', '.join(release.selected) or 'no column'}"))

@@ -91,7 +91,7 @@ def settings(release: Release) -> dict[str, Any]:
     declared_columns: dict[str, Any] = {}
     for name, value in _in_words(parameters(release)).items():
         inner = _in_words(value) if name in ("screen", "select", "fit", "public") and isinstance(value, dict) else None
-        declared_columns |= {name: value} if inner is None else {f"{name}: {key}": one for key, one in inner.items()}
+        declared_columns |= {name: value} if inner is None else {f"{name}: {key}": part for key, part in inner.items()}
     if release.noise.max_false is not None:
         declared_columns.setdefault("max_false", float(f"{release.noise.max_false:.2g}"))
     return declared_columns
@@ -99,8 +99,8 @@ def settings(release: Release) -> dict[str, Any]:
 
 def _in_words(stated_parameters: dict[str, Any]) -> dict[str, Any]:
     """Parameters, with a sentence in the place of a matrix."""
-    known = {"public_moments": public_moments(stated_parameters)} if "public_moments" in stated_parameters else {}
-    return {**stated_parameters, **known}
+    in_words = {"public_moments": public_moments(stated_parameters)} if "public_moments" in stated_parameters else {}
+    return {**stated_parameters, **in_words}
 
 
 def public_moments(stated_parameters: Mapping[str, Any]) -> str:
@@ -114,10 +114,10 @@ def public_moments(stated_parameters: Mapping[str, Any]) -> str:
     if stated_parameters.get("products") == "bought":
         return "bought all the same: that tells more than the public ones"
     records, source = stated.get("n_records"), stated.get("source")
-    known = f"from {count(int(records))} public records" if records else "known by design"
+    origin = f"from {count(int(records))} public records" if records else "known by design"
     reason = f" ({source})" if source else ""
     return (
-        f"of {count(len(stated['labels']))} columns, {known}{reason}; private rows are supposed to have about the same"
+        f"of {count(len(stated['labels']))} columns, {origin}{reason}; private rows are supposed to have about the same"
     )
 
 
@@ -140,8 +140,8 @@ def is_of_selection(release: Release) -> bool:
     if release.fit is None or kind(release) == "both":
         return release.fit is not None
     fitted = {coefficient.column for coefficient in release.fit.coefficients} - {None}
-    asked = release.request.get("posterior")
-    if isinstance(asked, dict) and asked.get("of") == "bought":  # only a posterior was computed beside the fit
+    posterior = release.request.get("posterior")
+    if isinstance(posterior, dict) and posterior.get("of") == "bought":  # only a posterior was computed beside the fit
         return False
     return release.provenance.derived_from is not None and fitted == set(release.selected)
 

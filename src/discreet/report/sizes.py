@@ -83,6 +83,6 @@ def change(before: SizeRecord | None, record: SizeRecord) -> str:
     """
     if before is None:
         return ", ".join(record.columns) or "no column"
-    came = [f"+ {name}" for name in record.columns if name not in before.columns]
-    left = [f"\u2212 {name}" for name in before.columns if name not in record.columns]
-    return " ".join([*came, *left]) or "the same columns"
+    added = [f"+ {name}" for name in record.columns if name not in before.columns]
+    removed = [f"\u2212 {name}" for name in before.columns if name not in record.columns]
+    return " ".join([*added, *removed]) or "the same columns"

@@ -99,7 +99,7 @@ def tabulated(findings: Findings) -> StudyTable:
         rows_by_settings.setdefault(row.column, {})[tuple(sorted(row.settings.items()))] = row
     lines = [
         Line(
-            tuple(_told(at.get(name, NONE)) for name in settings),
+            tuple(_as_text(at.get(name, NONE)) for name in settings),
             tuple(_figure(_at(rows_by_settings.get(way, {}), at)) for way in ways),
         )
         for at in _places(rows, settings)
@@ -140,7 +140,7 @@ def _at(rows_by_settings: Mapping[tuple[Any, ...], Row], settings: Mapping[str, 
     return None
 
 
-def _told(value: Any) -> str:
+def _as_text(value: Any) -> str:
     return value if isinstance(value, str) else number(float(value))
 
 
@@ -179,10 +179,10 @@ def study_markdown(findings: Findings) -> str:
     study, table = findings.study, tabulated(findings)
     lines = [f"## {_cell(study.title)}", "", f"{_cell(study.source)}. Repeats: {findings.repeats}.", ""]
     lines += [line for text in study.told for line in (_cell(text), "")]
-    lines += [f"- **{_cell(one.name)}** ({private(one.is_private)}): {_cell(one.told)}" for one in study.columns]
+    lines += [f"- **{_cell(way.name)}** ({private(way.is_private)}): {_cell(way.told)}" for way in study.columns]
     head = [*table.settings, *table.ways]
     lines += ["", _line(head), _line(["---"] * len(table.settings) + ["---:"] * len(table.ways), plain=True)]
-    lines += [_line([*one.settings, *one.figures]) for one in table.lines]
+    lines += [_line([*line.settings, *line.figures]) for line in table.lines]
     lines += [line for text in findings.doubts for line in ("", f"**{_cell(text)}**")]
     if study.missing or findings.absent:
         lines += ["", "What could not be had:", ""]

@@ -28,9 +28,17 @@ def coefficient_table(release: Release, width: int = 100) -> str:
     return "\n".join([lines[0], "\u2500" * min(width, cells(lines[0])), *lines[1:], *_notes(record, is_hybrid)])
 
 
-def _row(one: Coefficient, record: Fit) -> list[str]:
-    mark = " *" if one.is_empty else ""
-    return _cells(visible(one.name) + mark, one.estimate, one.interval, one.ratio, one.share, record, one.public)
+def _row(coefficient: Coefficient, record: Fit) -> list[str]:
+    mark = " *" if coefficient.is_empty else ""
+    return _cells(
+        visible(coefficient.name) + mark,
+        coefficient.estimate,
+        coefficient.interval,
+        coefficient.ratio,
+        coefficient.share,
+        record,
+        coefficient.public,
+    )
 
 
 def _cells(name: str, estimate: str, interval: str, ratio: str, share: str, record: Fit, public: str) -> list[str]:

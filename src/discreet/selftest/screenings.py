@@ -95,11 +95,11 @@ def _decorrelated(relation: str, epsilon: float, _: int) -> Iterator[Evidence]:
     cases = [Case("DecorrelatedScores", words_of(kind) or "by default", *method, kind) for kind in kinds]
     alike = [(0.6, 0.6, 1.0), (-0.6, -0.6, -1.0)] * 20
     turned = both_ways(alike, (0.6, 0.6, 1.0), (-0.6, 0.6, 1.0), columns=columns)
-    known = {"labels": ("x1", "x2"), "means": (0.0, 0.0), "covariance": ((0.3, 0.0), (0.0, 0.3))}
+    public_columns = {"labels": ("x1", "x2"), "means": (0.0, 0.0), "covariance": ((0.3, 0.0), (0.0, 0.3))}
     looked = [*turned, *pairs]
     cases.append(
         Case("PublicLook", "a row turns the largest product", "decorrelated", "public_check", looked,
-             {"public_moments": known, "y_center": "middle"})
+             {"public_moments": public_columns, "y_center": "middle"})
     )  # fmt: skip
     return (each for case in cases for each in case.evidence(relation, epsilon))
 

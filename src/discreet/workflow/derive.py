@@ -79,8 +79,8 @@ def with_posterior(release: Release, confidence: float = 0.95) -> Release:
 
 def _with_posterior(release: Release, confidence: float, of: str) -> Release:
     """The same, of a release that was bought or computed as a fit."""
-    told, asked = release.posterior(confidence), {"confidence": confidence, "of": of}
-    return _derived(release, release.method, {"posterior": asked}, {}, {"model_posterior": told})
+    posterior, posterior_request = release.posterior(confidence), {"confidence": confidence, "of": of}
+    return _derived(release, release.method, {"posterior": posterior_request}, {}, {"model_posterior": posterior})
 
 
 def _selection(release: Release, inference: str | None, options: dict[str, Any]) -> Release:
@@ -166,11 +166,11 @@ def recomputed(parent: Release, release: Release) -> Release:
 
     What it should be.
     """
-    options, bought = (each.request.get("parameters", {}) for each in (release, parent))
-    derived, asked = parent, release.request.get("posterior")
-    if asked is not None and _without_posterior(release) == parent.request:
-        return _with_posterior(parent, asked["confidence"], asked["of"])
-    if release.method == "moments" or any(options.get(name) != bought.get(name) for name in SELECTION):
+    options, parent_options = (each.request.get("parameters", {}) for each in (release, parent))
+    derived, posterior_request = parent, release.request.get("posterior")
+    if posterior_request is not None and _without_posterior(release) == parent.request:
+        return _with_posterior(parent, posterior_request["confidence"], posterior_request["of"])
+    if release.method == "moments" or any(options.get(name) != parent_options.get(name) for name in SELECTION):
         derived = select_from(derived, **{name: options[name] for name in SELECTION if name in options})
     if release.method == "linear":
         limits = options.get("confidence", 0.95), options.get("coef_bound", LINEAR_COEF_BOUND)
@@ -179,7 +179,11 @@ def recomputed(parent: Release, release: Release) -> Release:
         derived = fit_from(derived, columns, *limits, inference)
     if release.fit is not None and derived.fit is not None and not release.fit.joint:  # of an older version
         derived = derived.model_copy(update={"fit": derived.fit.model_copy(update={"joint": ()})})
-    return derived if asked is None else _with_posterior(derived, asked["confidence"], asked["of"])
+    return (
+        derived
+        if posterior_request is None
+        else _with_posterior(derived, posterior_request["confidence"], posterior_request["of"])
+    )
 
 
 def _without_posterior(release: Release) -> dict[str, Any]:

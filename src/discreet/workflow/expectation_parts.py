@@ -108,11 +108,11 @@ def expected_parts(
 
 def parts_record(terms: Terms, figures: Sequence[ExpectedParts]) -> dict[str, Any]:
     """Return what JSON holds of them."""
-    asked = {
+    fit_request = {
         name: getattr(terms, name) for name in ("until", "width", "coefficient", "of", "prior", "at_most", "delta")
     }
     accounting = "zcdp" if terms.is_concentrated else "basic"
-    return {"schema": SCHEMA, "accounting": accounting, **asked, "scenarios": [asdict(each) for each in figures]}
+    return {"schema": SCHEMA, "accounting": accounting, **fit_request, "scenarios": [asdict(each) for each in figures]}
 
 
 def _n0(question: Question) -> int | None:
@@ -167,9 +167,9 @@ def _expected(
 
 def _drawn(method: NoisyMoments, table: Any, scenario: Scenario, source: Source) -> Release:
     """Return a release of a drawn table; its noise is seeded, so it promises nothing."""
-    asked = method.model_copy(update={"selective_inference": "none"})
+    fit_request = method.model_copy(update={"selective_inference": "none"})
     priced = price(
-        asked, scenario.metadata, scenario.target, scenario.candidates,
+        fit_request, scenario.metadata, scenario.target, scenario.candidates,
         name="simulated", locator=None, rows_origin=table.rows_origin, is_system=False,
     )  # fmt: skip
     return priced.release(priced.prepared.run(table, source), None)

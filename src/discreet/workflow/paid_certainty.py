@@ -88,13 +88,17 @@ def _sharper(moments: MomentsRecord, factor: Fraction) -> MomentsRecord:
 
 def _certainty(moments: MomentsRecord, terms: Terms) -> Certainty:
     question = of_moments(moments)
-    found = question.answer(PRIORS[terms.prior])
-    model = tuple(unit for unit, is_in in zip(question.units, found.models[0], strict=True) if is_in)
+    posterior = question.answer(PRIORS[terms.prior])
+    model = tuple(unit for unit, is_in in zip(question.units, posterior.models[0], strict=True) if is_in)
     of_model = terms.of == "model"
-    chance = found.model_chances[0] if of_model else np.min(np.maximum(found.chances, 1.0 - found.chances), initial=1.0)
+    chance = (
+        posterior.model_chances[0]
+        if of_model
+        else np.min(np.maximum(posterior.chances, 1.0 - posterior.chances), initial=1.0)
+    )
     width = None
     if terms.of == "width":
-        coefficients = averaged(question, found, INTERVAL_LEVEL)
+        coefficients = averaged(question, posterior, INTERVAL_LEVEL)
         named = [each for each in coefficients if terms.coefficient in (None, each.name, each.column)]
         if not named:
             raise InvalidParameterError(

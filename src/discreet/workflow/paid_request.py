@@ -61,8 +61,8 @@ class PartsRequest(PricedRequest):
 
     def part(self, method: NoisyMoments) -> PricedRequest:
         """Return the priced request of a part."""
-        asked = method, self.metadata, self.prepared.target, self.prepared.candidates
-        return price(*asked, name=self.name, locator=self.locator, rows_origin=READ)
+        request_facts = method, self.metadata, self.prepared.target, self.prepared.candidates
+        return price(*request_facts, name=self.name, locator=self.locator, rows_origin=READ)
 
 
 def is_in_parts(parameters: Mapping[str, Any]) -> bool:
@@ -96,5 +96,13 @@ def price_parts(
     choices |= {"width": stops.get("until_width"), "coefficient": stops.get("until_coefficient")}
     terms = terms_for(method, metadata.dataset, ledger, stops.get("until"), at_most, **choices)
     whole = price(method, metadata, target, candidates, name=name, locator=locator, rows_origin=READ)
-    asked = whole.method, whole.prepared, whole.metadata, whole.name, whole.locator, whole.asked_at, whole.rows_origin
-    return PartsRequest(*asked, terms=terms, stops=stops)
+    request_facts = (
+        whole.method,
+        whole.prepared,
+        whole.metadata,
+        whole.name,
+        whole.locator,
+        whole.asked_at,
+        whole.rows_origin,
+    )
+    return PartsRequest(*request_facts, terms=terms, stops=stops)

@@ -185,20 +185,22 @@ def _count(question: Question, answer: Expectation, name: str) -> int:
 def _reason(question: Question, answer: Expectation, names: list[str], row: dict[str, Any]) -> str:
     """Why the first of some selections is recommended, in a sentence."""
     others = [_rows(question, answer, name) for name in names[1:2]]
-    among = len({choice.name for choice in answer.choices})
+    n_selections = len({choice.name for choice in answer.choices})
     if question.goal is not None:
         measure, least = question.goal
         next_one = f"; the next is {names[1]}, with {max(map(_epsilon, others[0])):.2g}" if others else ""
-        least_one = f"Of {among} selections it needs the least epsilon" if among > 1 else "It needs epsilon"
+        least_one = (
+            f"Of {n_selections} selections it needs the least epsilon" if n_selections > 1 else "It needs epsilon"
+        )
         tables = f"{row['n_draws']} simulated tables"
         return f"{least_one}, {row['epsilon']:.2g}, for {measure} >= {least:g} on {tables}{next_one}."
     own = _rows(question, answer, names[0])
     on_unkind = {name: answer.on_unkind[name] for name in names[:2] if name in answer.on_unkind}
     if len(on_unkind) == 2:
         return (
-            f"Of {among} selections, several do nearly as well as the best at epsilon {row['epsilon']:g}. This one has "
-            f"an average overlap with the right columns of {_mean(own):.2f} on {row['n_draws']} simulated tables"
-            f"{' of each scenario' if len(own) > 1 else ''}. Of these selections it overlaps most on unfavorable "
+            f"Of {n_selections} selections, several do nearly as well as the best at epsilon {row['epsilon']:g}. This "
+            f"one has an average overlap with the right columns of {_mean(own):.2f} on {row['n_draws']} simulated "
+            f"tables{' of each scenario' if len(own) > 1 else ''}. Of these selections it overlaps most on unfavorable "
             f"tables, {on_unkind[names[0]]:.2f}; the next is {names[1]}, {on_unkind[names[1]]:.2f}."
         )
     next_one = f"; the next is {names[1]}, by {_mean(others[0]):.2f}" if others else ""
@@ -206,8 +208,8 @@ def _reason(question: Question, answer: Expectation, names: list[str], row: dict
         next_one = f"; {names[1]} does as well there, but no better at other epsilons"
     only = (
         "Nothing was compared: its columns overlap"
-        if among == 1
-        else (f"Of {among} selections its columns overlap most")
+        if n_selections == 1
+        else (f"Of {n_selections} selections its columns overlap most")
     )
     return (
         f"{only} with the right ones at epsilon {row['epsilon']:g}, by {_mean(own):.2f} on {row['n_draws']} simulated "

@@ -88,12 +88,12 @@ def outlook(
     request = method_of(method, **parameters)
     if n_rows is not None and metadata.n_rows is not None:
         metadata = metadata.model_copy(update={"n_rows": n_rows})
-    asked = dry_run(request, metadata, target, candidates)
-    chance = chance_before(asked)
+    dry = dry_run(request, metadata, target, candidates)
+    chance = chance_before(dry)
     sentences = () if chance is None else tuple(before(chance))
     stated = n_rows or metadata.n_rows or _guess(request)
     total = stated or GUESSED_ROWS
-    columns = len(asked.prepared.candidates) + 1
+    columns = len(dry.prepared.candidates) + 1
     drawn = min(total, most_cells // columns)
     if columns > MOST_COLUMNS:
         return Outlook(
@@ -101,7 +101,7 @@ def outlook(
         )
     if n_tables == 0:
         return Outlook(total, is_guessed=stated is None, chance=sentences, refused=TOO_LONG)
-    figures = _simulated(asked.prepared.candidates, request, metadata, target, drawn, epsilons, supposed, n_tables)
+    figures = _simulated(dry.prepared.candidates, request, metadata, target, drawn, epsilons, supposed, n_tables)
     return Outlook(total, drawn, n_tables, stated is None, chance=sentences, **figures)
 
 

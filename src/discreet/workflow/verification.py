@@ -104,8 +104,8 @@ def _check_pooled(ledger: Ledger, path: str, release: Release) -> None:
     try:
         parent = pooled_again(release, ledger)
         plain = release.request == parent.request and release.method == parent.method
-        again = parent if plain else recomputed(parent, release)
-        same = _same(again.model_dump(mode="json"), release.model_dump(mode="json"))
+        recomputed_release = parent if plain else recomputed(parent, release)
+        same = _same(recomputed_release.model_dump(mode="json"), release.model_dump(mode="json"))
     except (InvalidParameterError, KeyError, TypeError, ValueError):
         same = False
     if not same:

@@ -134,8 +134,8 @@ def walk(  # pragma: no cover - compiled
     start = informations[node], shifts[node], precisions[node]
     k = _model(start[0], start[1], start[2], n_always, starts, is_in, places, factor, solved, value)
     current = value[k] + offsets[node] + size_prior[0]
-    size, kept, step = 0, 0, 0
-    while kept < n_draws:
+    size, n_kept, step = 0, 0, 0
+    while n_kept < n_draws:
         proposed[:] = is_in
         new_node, new_size, kind = node, size, _uniform(state)
         if kind < 0.15:
@@ -165,6 +165,6 @@ def walk(  # pragma: no cover - compiled
             node, size, current = new_node, new_size, new
         step += 1
         if step > n_burn and (step - n_burn) % thin == 0:
-            members[kept] = is_in
-            nodes[kept] = node
-            kept += 1
+            members[n_kept] = is_in
+            nodes[n_kept] = node
+            n_kept += 1

@@ -228,10 +228,10 @@ def _exact(nodes: _Nodes, layout: Layout, prior: Prior, n_models: int) -> Poster
     best = np.argsort(-by_model, kind="stable")[:n_models]
     # Coefficients are averaged over the pairs of a node and a model that hold nearly all of the weight.
     flat = logs.ravel()
-    kept = np.argsort(-flat, kind="stable")[:MOST_KEPT] if flat.size <= 2**16 else _largest(flat, MOST_KEPT)
-    kept = kept[flat[kept] > 0.0]
-    of_nodes, models = np.divmod(kept, 1 << d)
-    weights = flat[kept] / flat[kept].sum()
+    heaviest = np.argsort(-flat, kind="stable")[:MOST_KEPT] if flat.size <= 2**16 else _largest(flat, MOST_KEPT)
+    heaviest = heaviest[flat[heaviest] > 0.0]
+    of_nodes, models = np.divmod(heaviest, 1 << d)
+    weights = flat[heaviest] / flat[heaviest].sum()
     means, covariances = _moments(nodes, layout, of_nodes, is_in[models])
     return Posterior(
         np.clip(by_model @ is_in, 0.0, 1.0), is_in[best], by_model[best], None,
@@ -240,8 +240,8 @@ def _exact(nodes: _Nodes, layout: Layout, prior: Prior, n_models: int) -> Poster
 
 
 def _largest(values: Floats, count: int) -> npt.NDArray[np.intp]:
-    kept = np.argpartition(-values, count)[:count]
-    return kept[np.argsort(-values[kept], kind="stable")]
+    largest = np.argpartition(-values, count)[:count]
+    return largest[np.argsort(-values[largest], kind="stable")]
 
 
 def _sampled(nodes: _Nodes, layout: Layout, prior: Prior, n_models: int) -> Posterior:
@@ -273,8 +273,8 @@ def _sampled(nodes: _Nodes, layout: Layout, prior: Prior, n_models: int) -> Post
 def _moments(nodes: _Nodes, layout: Layout, at: npt.NDArray[np.int64], members: Bools) -> tuple[Floats, Floats]:
     """Means and covariances of the coefficients, in the order in which they were given."""
     compiled = importlib.import_module("discreet.kernels.posterior.evidence_compiled")
-    starts, back = layout.starts, np.argsort(layout.order)
+    starts, original_order = layout.starts, np.argsort(layout.order)
     means, covariances = compiled.model_moments(
         nodes.informations, nodes.shifts, nodes.precisions, at, members.astype(np.uint8), int(starts[0]), starts
     )
-    return means[:, back], covariances[:, back][:, :, back]
+    return means[:, original_order], covariances[:, original_order][:, :, original_order]

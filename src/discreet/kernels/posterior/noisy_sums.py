@@ -49,7 +49,7 @@ RIDGE = 1e-12
 """Of the mean diagonal: columns that add up to others have no inverse."""
 
 
-class Known(NamedTuple):
+class CoefMoments(NamedTuple):
     """What is known of the coefficients b before the evidence: the means of b (g, p) and b b' (g, p, p), at g nodes."""
 
     mean: Floats
@@ -63,7 +63,7 @@ class Turn(NamedTuple):
     start: Floats
 
 
-class Told(NamedTuple):
+class NodeEvidence(NamedTuple):
     """Evidence at g nodes: information (g, p, p), shift (g, p), information of one row (g, p)."""
 
     information: Floats
@@ -101,33 +101,33 @@ class NoisySums:
 
     def posterior(self, prior: Prior, n_models: int = 10) -> Posterior:
         """Return the posterior of all models. Shapes: those of `layout`."""
-        s2, log_priors, known = self._nodes
-        d, first = len(self.layout.units), self._evidences(s2, log_priors, known)
+        s2, log_priors, coef_moments = self._nodes
+        d, first = len(self.layout.units), self._evidences(s2, log_priors, coef_moments)
         if WORTH_TWO_ROUNDS < d <= MOST_EXACT or not self.clean.error.any():
             return posterior(first, self.layout, prior, n_models)
         pilot = posterior(first, self.layout, prior, 1)
         for at in range(len(s2)):
-            told = pilot.moments_at(at)
-            if told is not None:
-                known.mean[at], known.square[at] = told
-        return posterior(self._evidences(s2, log_priors, known), self.layout, prior, n_models)
+            pilot_moments = pilot.moments_at(at)
+            if pilot_moments is not None:
+                coef_moments.mean[at], coef_moments.square[at] = pilot_moments
+        return posterior(self._evidences(s2, log_priors, coef_moments), self.layout, prior, n_models)
 
-    def _evidences(self, s2: Floats, log_priors: Floats, known: Known) -> list[Evidence]:
-        told, offsets = self.evidence(s2, known), self._of_target(s2, known) + log_priors
+    def _evidences(self, s2: Floats, log_priors: Floats, coef_moments: CoefMoments) -> list[Evidence]:
+        evidence, offsets = self.evidence(s2, coef_moments), self._of_target(s2, coef_moments) + log_priors
         return [
-            Evidence(told.information[at], told.shift[at], told.unit[at], float(offset))
+            Evidence(evidence.information[at], evidence.shift[at], evidence.unit[at], float(offset))
             for at, offset in enumerate(offsets)
         ]
 
-    def evidence(self, s2: Floats, known: Known) -> Told:
+    def evidence(self, s2: Floats, coef_moments: CoefMoments) -> NodeEvidence:
         """Return what the sums tell of b at given variances of errors, shape (g,)."""
-        pulled = self._pulled(s2, self._turned(known))
+        pulled = self._pulled(s2, self._turned(coef_moments))
         information, shift = pulled @ self.clean.gram, pulled @ self.moments.xty
         if self.turn is not None:
-            back = np.linalg.inv(self.turn.matrix)
-            information = back @ information @ back.T
-            shift = shift @ back.T + information @ self.turn.start
-        return Told(information, shift, self._of_row / (s2 * self._clip(s2)[0])[:, None])
+            turn_inverse = np.linalg.inv(self.turn.matrix)
+            information = turn_inverse @ information @ turn_inverse.T
+            shift = shift @ turn_inverse.T + information @ self.turn.start
+        return NodeEvidence(information, shift, self._of_row / (s2 * self._clip(s2)[0])[:, None])
 
     def _clip(self, s2: Floats) -> tuple[Floats, Floats]:
         """Return how much smaller squared effects are for a clip, and the density's part of it."""
@@ -142,51 +142,51 @@ class NoisySums:
         """Mean squares of the columns about their means."""
         gram = self.clean.gram
         if self.turn is not None:
-            back = np.linalg.inv(self.turn.matrix)
-            gram = back @ gram @ back.T
+            turn_inverse = np.linalg.inv(self.turn.matrix)
+            gram = turn_inverse @ gram @ turn_inverse.T
         of_row: Floats = beside_constant(gram, self.layout) / self.clean.n_rows
         return of_row
 
-    def _turned(self, known: Known) -> Known:
+    def _turned(self, coef_moments: CoefMoments) -> CoefMoments:
         """What is known of the coefficients that the sums tell of."""
         if self.turn is None:
-            return known
-        back, (mean, square), start = np.linalg.inv(self.turn.matrix), known, self.turn.start
+            return coef_moments
+        turn_inverse, (mean, square), start = np.linalg.inv(self.turn.matrix), coef_moments, self.turn.start
         across = mean[:, :, None] * start
         moved = square - across - np.swapaxes(across, 1, 2) + np.outer(start, start)
-        return Known((mean - start) @ back, back.T @ moved @ back)
+        return CoefMoments((mean - start) @ turn_inverse, turn_inverse.T @ moved @ turn_inverse)
 
-    def _variance(self, s2: Floats, known: Known) -> Floats:
+    def _variance(self, s2: Floats, coef_moments: CoefMoments) -> Floats:
         """V, a little at least."""
         error, p = self.clean.error, len(self.clean.gram)
-        variance = s2[:, None, None] * self.rows_per_unit * self.clean.gram + error * known.square
+        variance = s2[:, None, None] * self.rows_per_unit * self.clean.gram + error * coef_moments.square
         at = np.arange(p)
-        squares = np.diagonal(known.square, axis1=1, axis2=2)
+        squares = np.diagonal(coef_moments.square, axis1=1, axis2=2)
         # N_ii counts v_ii b_i^2 once: what stands there is taken out before the sum goes in.
         variance[:, at, at] += self.moments.xty_variance + squares @ error - squares * np.diagonal(error)
         variance[:, at, at] += RIDGE * np.trace(variance, axis1=1, axis2=2)[:, None] / p
         return variance
 
-    def _pulled(self, s2: Floats, known: Known) -> Floats:
+    def _pulled(self, s2: Floats, coef_moments: CoefMoments) -> Floats:
         """G V^-1."""
-        return np.swapaxes(np.linalg.solve(self._variance(s2, known), self.clean.gram), 1, 2)
+        return np.swapaxes(np.linalg.solve(self._variance(s2, coef_moments), self.clean.gram), 1, 2)
 
     # ---- the variance of errors
 
     @cached_property
-    def _nodes(self) -> tuple[Floats, Floats, Known]:
+    def _nodes(self) -> tuple[Floats, Floats, CoefMoments]:
         """Variances of errors worth a look, the logarithm of each one's prior, and what is known of b at each."""
         n = self.clean.n_rows
         largest = max(self.moments.yty + 2.0 * self.moments.yty_variance**0.5, 0.0) / n
         grid = np.geomspace(SMALLEST, 1.0, N_GRID) * min(max(largest, 1e-9), 1.0)
         for _ in range(N_FINER):
-            known, logs = self._pilot(grid)
+            coef_moments, logs = self._pilot(grid)
             weights = np.exp(logs - logsumexp(logs))
             likely = np.flatnonzero(weights >= LEAST_WEIGHT * weights.max())
             if len(likely) >= ENOUGH:
                 break
             grid = np.geomspace(grid[max(likely[0] - 1, 0)], grid[min(likely[-1] + 1, N_GRID - 1)], N_GRID)
-        known, logs = self._pilot(grid)
+        coef_moments, logs = self._pilot(grid)
         weights = np.exp(logs - logsumexp(logs))
         likely = np.flatnonzero(weights >= LEAST_WEIGHT * weights.max())
         n_nodes = 1 if grid[likely[-1]] < 1.3 * grid[likely[0]] else MOST_NODES
@@ -194,43 +194,43 @@ class NoisySums:
         shares = np.zeros((len(groups), N_GRID))
         for share, group in zip(shares, groups, strict=True):
             share[group] = weights[group] / weights[group].sum()
-        of_groups = Known(shares @ known.mean, np.tensordot(shares, known.square, 1))
+        of_groups = CoefMoments(shares @ coef_moments.mean, np.tensordot(shares, coef_moments.square, 1))
         return np.exp(shares @ np.log(grid)), np.log([float(len(group)) for group in groups]), of_groups
 
-    def _pilot(self, s2: Floats) -> tuple[Known, Floats]:
+    def _pilot(self, s2: Floats) -> tuple[CoefMoments, Floats]:
         """What is known of b where every column has an effect, and the logarithm of each variance's density."""
         p = len(self.clean.gram)
-        known = Known(np.zeros((len(s2), p)), np.zeros((len(s2), p, p)))
+        coef_moments = CoefMoments(np.zeros((len(s2), p)), np.zeros((len(s2), p, p)))
         for _ in range(3):
-            told = self.evidence(s2, known)
-            prior = np.where(self.layout.always, 1e-9 * told.unit, told.unit / PILOT_SCALE**2)
-            whole = told.information + prior[:, :, None] * np.eye(p)
+            evidence = self.evidence(s2, coef_moments)
+            prior = np.where(self.layout.always, 1e-9 * evidence.unit, evidence.unit / PILOT_SCALE**2)
+            whole = evidence.information + prior[:, :, None] * np.eye(p)
             covariance = np.linalg.inv(whole)
-            coef = (covariance @ told.shift[:, :, None])[:, :, 0]
-            known = Known(coef, covariance + coef[:, :, None] * coef[:, None, :])
+            coef = (covariance @ evidence.shift[:, :, None])[:, :, 0]
+            coef_moments = CoefMoments(coef, covariance + coef[:, :, None] * coef[:, None, :])
         of_prior = np.log(prior[:, ~self.layout.always]).sum(axis=1)
-        marginal = 0.5 * (of_prior - np.linalg.slogdet(whole)[1] + np.sum(told.shift * coef, axis=1))
-        return known, marginal + self._of_target(s2, known)
+        marginal = 0.5 * (of_prior - np.linalg.slogdet(whole)[1] + np.sum(evidence.shift * coef, axis=1))
+        return coef_moments, marginal + self._of_target(s2, coef_moments)
 
     @cached_property
     def _inverse(self) -> Floats:
         """G^-1."""
         return np.asarray(np.linalg.pinv(self.clean.gram, rcond=1e-12, hermitian=True), dtype=np.float64)
 
-    def _of_target(self, s2: Floats, known: Known) -> Floats:
+    def _of_target(self, s2: Floats, coef_moments: CoefMoments) -> Floats:
         """The logarithm of V's part in the density of X'y, and of the density of y'y given X'y. Shape (g,)."""
         moments, gram, p = self.moments, self.clean.gram, len(self.clean.gram)
-        known, left = self._turned(known), max(self.clean.n_rows - len(self.clean.gram), 1.0)
-        coef, second = known
-        variance = self._variance(s2, known)
+        coef_moments, left = self._turned(coef_moments), max(self.clean.n_rows - len(self.clean.gram), 1.0)
+        coef, second = coef_moments
+        variance = self._variance(s2, coef_moments)
         solved = np.linalg.solve(variance, np.broadcast_to(moments.xty[:, None], (len(s2), p, 1)))[:, :, 0]
         of_xty = -0.5 * (np.linalg.slogdet(variance)[1] + solved @ moments.xty)
         sampling = s2[:, None, None] * self.rows_per_unit * gram
-        kept = s2[:, None, None] * self.rows_per_unit * self._pulled(s2, known)  # K
-        rest = (np.eye(p) - kept) @ gram
-        middle = kept @ moments.xty + (rest @ coef[:, :, None])[:, :, 0]
+        gain = s2[:, None, None] * self.rows_per_unit * self._pulled(s2, coef_moments)  # K
+        rest = (np.eye(p) - gain) @ gram
+        middle = gain @ moments.xty + (rest @ coef[:, :, None])[:, :, 0]
         of_coef = second - coef[:, :, None] * coef[:, None, :]
-        spread = sampling - kept @ sampling + rest @ of_coef @ np.swapaxes(rest, 1, 2)
+        spread = sampling - gain @ sampling + rest @ of_coef @ np.swapaxes(rest, 1, 2)
         slope = middle @ self._inverse
         explained = np.sum(middle * slope, axis=1) + np.sum(self._inverse * spread, axis=(1, 2))
         steep = np.einsum("gi,gij,gj->g", slope, spread, slope)

@@ -32,7 +32,7 @@ def most_clipped(noise: float, n_rows: float) -> float:
     return float(min(BEND / CORRELATION * ((1.0 + ratio) / n_rows) ** 0.5, 0.5))
 
 
-def widening(tail: float, wanted: float) -> float:
+def widening(tail: float, tail_beyond: float) -> float:
     """Return by what to multiply a normal column's quantile with a tail for only the wanted share to lie beyond.
 
     Examples
@@ -40,7 +40,7 @@ def widening(tail: float, wanted: float) -> float:
     >>> round(widening(0.05, 0.005), 2), widening(0.01, 0.05)
     (1.57, 1.0)
     """
-    inner, outer = (NormalDist().inv_cdf(1.0 - share) for share in (max(tail, 1e-12), max(wanted, 1e-12)))
+    inner, outer = (NormalDist().inv_cdf(1.0 - share) for share in (max(tail, 1e-12), max(tail_beyond, 1e-12)))
     return max(outer / max(inner, 0.25), 1.0)
 
 

@@ -37,8 +37,8 @@ MOST_CENTER = 0.9
 
 def shrunk_means(averages: Floats, variance: float) -> Floats:
     """Return noisy averages, whose noise has this variance, as centers: nearer to zero as far as noise asks for it."""
-    kept = np.maximum(1.0 - variance / np.maximum(averages**2, 1e-300), 0.0)
-    return np.clip(kept * averages, -MOST_CENTER, MOST_CENTER)
+    shrinkage = np.maximum(1.0 - variance / np.maximum(averages**2, 1e-300), 0.0)
+    return np.clip(shrinkage * averages, -MOST_CENTER, MOST_CENTER)
 
 
 class Columns(NamedTuple):
@@ -139,13 +139,13 @@ def _shrunk(correlations: Floats, noises: Floats) -> tuple[Floats, Floats, Float
     mean_error = float(weights**2 @ noise)
     mean *= max(0.0, 1.0 - 2.0 * mean_error / mean**2) if mean else 0.0
     spread = max(0.0, float(weights @ ((values - mean) ** 2 - noise)))
-    kept = spread / (spread + noise) if spread > 0.0 else np.zeros_like(noise)
-    shrunk[above] = shrunk.T[above] = mean + kept * (values - mean)
+    shrinkage = spread / (spread + noise) if spread > 0.0 else np.zeros_like(noise)
+    shrunk[above] = shrunk.T[above] = mean + shrinkage * (values - mean)
     # How alike they are is estimated, too: a part of the noise is left whatever it says.
-    errors[above] = errors.T[above] = np.maximum(kept, LEAST_KEPT) * noise + mean_error
+    errors[above] = errors.T[above] = np.maximum(shrinkage, LEAST_KEPT) * noise + mean_error
     # Of c, estimated by m + k (c + noise - m): E (1 - k)^2 ((c + noise - m)^2 - v) + k^2 v (Stein 1981).
     off = np.maximum((values - mean) ** 2 - noise, 0.0)
-    risks[above] = risks.T[above] = np.maximum((1.0 - kept) ** 2 * off + kept**2 * noise, errors[above])
+    risks[above] = risks.T[above] = np.maximum((1.0 - shrinkage) ** 2 * off + shrinkage**2 * noise, errors[above])
     return shrunk, errors, risks
 
 

@@ -194,10 +194,10 @@ def covariance_of_scores(scores: NoisyMatrix, homoskedastic: Floats, rows_per_un
     inflation = float(np.clip(inflation, LEAST_INFLATION, MOST_INFLATION * rows_per_unit))
     beside = relative - inflation * np.eye(p)
     noise = sd**2 * (p + p * (p - 1) / 2.0)
-    kept = max(1.0 - noise / max(float(np.sum(beside**2)), 1e-300), 0.0)
-    spread, turned = np.linalg.eigh(inflation * np.eye(p) + kept * beside)
-    back = np.linalg.inv(root).T @ turned
-    covariance: Floats = (back * np.maximum(spread, LEAST_EIGENVALUE * inflation)) @ back.T
+    shrinkage = max(1.0 - noise / max(float(np.sum(beside**2)), 1e-300), 0.0)
+    spread, turned = np.linalg.eigh(inflation * np.eye(p) + shrinkage * beside)
+    axes = np.linalg.inv(root).T @ turned
+    covariance: Floats = (axes * np.maximum(spread, LEAST_EIGENVALUE * inflation)) @ axes.T
     return covariance
 
 

@@ -192,10 +192,10 @@ def best_models(
             if np.ptp(penalties) == 0.0 and proven.all():
                 bound = best
                 break
-            found = best_model(scaled, units, always, penalties, size, (chosen, best), left)
-            if found.value < best:
-                best, chosen = found.value, found.model
-            bound = found.bound
+            better = best_model(scaled, units, always, penalties, size, (chosen, best), left)
+            if better.value < best:
+                best, chosen = better.value, better.model
+            bound = better.bound
             if bound >= best:
                 break
         elif (search.least / s2 + cheapest >= best * (1.0 - ROUNDING)).all():

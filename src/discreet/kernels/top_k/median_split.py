@@ -39,10 +39,10 @@ def split_sums(cells: Cells, ranks: Ranks) -> Integers:
     counts, sums = is_there.sum(axis=0), np.zeros(p, dtype=np.int64)
     for m in np.unique(counts[counts > 1]):
         at = np.flatnonzero(counts == m)
-        some, there = keys[:, at], is_there[:, at]
-        middle = np.partition(some, m // 2, axis=0)[m // 2]
-        below = some < middle
-        above = there & (some > middle if m % 2 else ~below)
+        column_keys, is_cell = keys[:, at], is_there[:, at]
+        middle = np.partition(column_keys, m // 2, axis=0)[m // 2]
+        below = column_keys < middle
+        above = is_cell & (column_keys > middle if m % 2 else ~below)
         # Sums of whole numbers below 2^53, so exact in float64 in any order.
         sums[at] = np.rint(y @ above.astype(np.float64) - y @ below.astype(np.float64)).astype(np.int64)
     return sums

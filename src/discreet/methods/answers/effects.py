@@ -59,7 +59,7 @@ def change_ends(law: Family, predictor: tuple[float, float], step: tuple[float, 
     # The change rises with the step; by the predictor it rises and falls, or falls and rises, once.
     least = min(change(law, start, steps[0]) for start in (*starts, _turn(law, starts, steps[0])))
     most = max(change(law, start, steps[1]) for start in (*starts, _turn(law, starts, steps[1])))
-    return _told(law, least, most)
+    return _ends_within_reach(law, least, most)
 
 
 def change_ends_together(law: Family, region: Floats) -> Ends:
@@ -72,7 +72,7 @@ def change_ends_together(law: Family, region: Floats) -> Ends:
     with np.errstate(all="ignore"):
         means = np.clip(law.mean(np.concatenate([starts, ends])), law.low, law.high)
     changes = means[len(starts) :] - means[: len(starts)]
-    return _told(law, float(changes.min()), float(changes.max()))
+    return _ends_within_reach(law, float(changes.min()), float(changes.max()))
 
 
 def edge(pair: Floats, low: Floats, high: Floats, ends_of: Intervals) -> Floats | None:
@@ -118,7 +118,7 @@ def _has_ends(low: Floats, high: Floats) -> bool:
     return bool(np.isfinite([low, high]).all() and (high > low).all())
 
 
-def _told(law: Family, least: float, most: float) -> Ends:
+def _ends_within_reach(law: Family, least: float, most: float) -> Ends:
     width = NEARLY_ALL * (law.high - law.low)
     return least if least > -width else None, most if most < width else None
 

@@ -307,8 +307,8 @@ class FitAnswers:
                 "The release's numbers must be those of a fit, but nothing can be computed from them: it was changed "
                 "by hand. Ask for the release that the ledger recorded."
             )
-        told = [None if abs(end) >= LARGEST else end + offset for end in (low, high)]
-        return Interval(estimate + offset, *told)
+        ends = [None if abs(end) >= LARGEST else end + offset for end in (low, high)]
+        return Interval(estimate + offset, *ends)
 
 
 def _level_of_each(zero: JointRecord) -> float:

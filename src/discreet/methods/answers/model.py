@@ -133,10 +133,10 @@ class LinearModel:
         constant = np.array([term.column is None for term in self.fit.coefficients], dtype=np.float64)
         offset = self.moments.y_center * (rows @ constant)
         with sensible():
-            found = self._answers.combinations(
+            combination = self._answers.combinations(
                 self.names, self.moments.y_bound * rows, offset, confidence, self.coef_bound
             )
-        return found.coef, found.low, found.high
+        return combination.coef, combination.low, combination.high
 
     def joint(self, tested: Bools, columns: tuple[str, ...], confidence: float) -> JointRecord:
         """Return whether the coefficients of a mask can be zero together."""
@@ -174,8 +174,8 @@ class ScoredModel:
     def combinations(self, rows: Floats, confidence: float) -> tuple[Floats, Floats, Floats]:
         """Return estimates and ends in units of the linear predictor, where an offset is zero."""
         with sensible():
-            found = self.answers.combinations(rows, confidence)
-        estimate, low, high = (each - rows[:, 0] * self.answers.score.offset_middle for each in found)
+            combination = self.answers.combinations(rows, confidence)
+        estimate, low, high = (each - rows[:, 0] * self.answers.score.offset_middle for each in combination)
         return estimate, low, high
 
     def joint(self, tested: Bools, columns: tuple[str, ...], confidence: float) -> JointRecord:

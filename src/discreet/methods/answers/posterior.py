@@ -53,14 +53,14 @@ class Question:
     units: tuple[str, ...]
     layout: Layout
     terms: tuple[tuple[int, str, str, str | None, float], ...]
-    asked: NoisySums | Evidence
+    evidence: NoisySums | Evidence
     moments: MomentsRecord | None = None
 
     def answer(self, prior: Prior) -> Posterior:
         """Return the posterior under a prior."""
-        if isinstance(self.asked, NoisySums):
-            return self.asked.posterior(prior, N_MODELS)
-        return posterior([self.asked], self.layout, prior, N_MODELS)
+        if isinstance(self.evidence, NoisySums):
+            return self.evidence.posterior(prior, N_MODELS)
+        return posterior([self.evidence], self.layout, prior, N_MODELS)
 
 
 def posterior_of(release: Release, confidence: float = 0.95) -> PosteriorRecord:
@@ -132,14 +132,14 @@ def of_score(fit: FitRecord, score: ScoreRecord) -> Question:
     layout, units = _layout(owners)
     information, whole = full(score.information), full(score.sampling) + full(score.noise)
     pulled = information @ np.linalg.pinv(whole, rcond=1e-13, hermitian=True)
-    told = pulled @ information
+    precision = pulled @ information
     terms = tuple(
         (at, term.name, term.column, term.level, 1.0 / score.half_widths[at])
         for at, term in enumerate(fit.coefficients)
         if term.column is not None
     )
     unit = beside_constant(information, layout) / score.n_rows
-    return Question(units, layout, terms, Evidence(told, told @ np.array(score.coef), unit, 0.0))
+    return Question(units, layout, terms, Evidence(precision, precision @ np.array(score.coef), unit, 0.0))
 
 
 def _layout(owners: tuple[str | None, ...]) -> tuple[Layout, tuple[str, ...]]:
@@ -153,17 +153,17 @@ def _level(label: str, owner: str) -> str | None:
     return label[len(owner) + 1 :] if label != owner else None
 
 
-def averaged(question: Question, found: Posterior, confidence: float) -> tuple[AveragedCoefficient, ...]:
+def averaged(question: Question, posterior: Posterior, confidence: float) -> tuple[AveragedCoefficient, ...]:
     """Return the averaged coefficients with intervals, in their own units."""
     coefficients, clipped = [], None if question.moments is None else question.moments.clipped
     for at, label, column, level, factor in question.terms:
         direction = np.zeros(len(question.layout.always))
         direction[at] = factor
-        low, high = found.interval(direction, confidence)
+        low, high = posterior.interval(direction, confidence)
         if clipped is not None:
             ends = stretched(np.array([low]), np.array([high]), np.zeros(1), clipped.stretch)
             low, high = (float(end[0]) for end in ends)
-        estimate = float(found.coef[at] * factor)
+        estimate = float(posterior.coef[at] * factor)
         coefficients.append(
             AveragedCoefficient(name=label, column=column, level=level, estimate=estimate, low=low, high=high)
         )
@@ -172,7 +172,7 @@ def averaged(question: Question, found: Posterior, confidence: float) -> tuple[A
 
 def _record(name: str, question: Question, confidence: float) -> PriorPosterior:
     prior = PRIORS[name]
-    found = question.answer(prior)
+    posterior = question.answer(prior)
     return PriorPosterior.model_validate(
         {
             "prior": name,
@@ -180,16 +180,16 @@ def _record(name: str, question: Question, confidence: float) -> PriorPosterior:
             "share": (1.0, float(len(question.units)) if prior.is_sparse else 1.0),
             "columns": tuple(
                 ColumnChance(column=unit, chance=float(chance))
-                for unit, chance in zip(question.units, found.chances, strict=True)
+                for unit, chance in zip(question.units, posterior.chances, strict=True)
             ),
             "models": tuple(
                 ModelChance(
                     columns=tuple(unit for unit, is_in in zip(question.units, model, strict=True) if is_in),
                     chance=min(float(chance), 1.0),
                 )
-                for model, chance in zip(found.models, found.model_chances, strict=True)
+                for model, chance in zip(posterior.models, posterior.model_chances, strict=True)
             ),
-            "coefficients": averaged(question, found, confidence),
-            "sampling_error": found.error,
+            "coefficients": averaged(question, posterior, confidence),
+            "sampling_error": posterior.error,
         }
     )

@@ -58,10 +58,10 @@ class Terms:
         """The model's derived columns, as far as the release tells what they are made of."""
         texts = {name: entry.derived for name, entry in self._public.items() if name in self.columns and entry.derived}
         try:
-            found = {name: parsed(text) for name, text in texts.items()}
+            expressions = {name: parsed(text) for name, text in texts.items()}
         except ValueError:
             raise VerificationError("The release's derived columns must be formulas: it was changed by hand.") from None
-        return {name: each for name, each in found.items() if all(s in self._public for s, _ in each.sources())}
+        return {name: each for name, each in expressions.items() if all(s in self._public for s, _ in each.sources())}
 
     @property
     def offset(self) -> str | None:
@@ -90,32 +90,37 @@ class Terms:
         middle, half = self._scale(name)
         return middle - half, middle + half
 
-    def values(self, given: Mapping[str, Any], complete: bool = True) -> dict[str, Value]:
+    def values(self, stated_values: Mapping[str, Any], complete: bool = True) -> dict[str, Value]:
         """Return checked values; those that are not given are refused, or the middle of bounds and the first level.
 
         An exposure is 1 and an offset 0 where none is given. A derived column may be given in place of those that it is
         made of, where all are to be given.
         """
         allowed = [*self.inputs, *(name for name in self.columns if complete), self.offset]
-        unknown = [name for name in given if name not in allowed]
+        unknown = [name for name in stated_values if name not in allowed]
         if unknown:
             name, choice = str(unknown[0])[:60], listed([*self.inputs, *([self.offset] if self.offset else [])])
             raise InvalidParameterError(
                 f"Values must be of columns of the model, but {name!r} is not one. Use {choice}."
             )
-        lacking = [column for column in self.columns if column not in given]
+        lacking = [column for column in self.columns if column not in stated_values]
         needed = tuple(dict.fromkeys(name for column in lacking for name in self._needed(column)))
-        missing = [name for name in needed if name not in given]
+        missing = [name for name in needed if name not in stated_values]
         if missing and complete:
             raise InvalidParameterError(
                 f"Every column of the model needs a value, but {listed(missing)} "
                 f"{'has' if len(missing) == 1 else 'have'} none. Add {missing[0][:60]}=VALUE."
             )
-        names = [name for name in dict.fromkeys((*self.inputs, *self.columns)) if name in given or name in needed]
-        values = {name: self._checked(name, given[name]) if name in given else self._default(name) for name in names}
+        names = [
+            name for name in dict.fromkeys((*self.inputs, *self.columns)) if name in stated_values or name in needed
+        ]
+        values = {
+            name: self._checked(name, stated_values[name]) if name in stated_values else self._default(name)
+            for name in names
+        }
         self._check_derived(values)
         if self.offset is not None:
-            values[self.offset] = self._checked_offset(given.get(self.offset, float(self.fit.offset is None)))
+            values[self.offset] = self._checked_offset(stated_values.get(self.offset, float(self.fit.offset is None)))
         return values
 
     def row(self, values: Mapping[str, Value]) -> Floats:
@@ -170,8 +175,8 @@ class Terms:
         for source, level in expression.sources():
             value = values[source]
             cells[source, level] = np.array([_number(value) if level is None else float(value == level)])
-        found = float(evaluated(expression, cells, 1)[0])
-        return self._scale(name)[0] if math.isnan(found) else found
+        value_of_row = float(evaluated(expression, cells, 1)[0])
+        return self._scale(name)[0] if math.isnan(value_of_row) else value_of_row
 
     def _check_derived(self, values: Mapping[str, Value]) -> None:
         """Refuse a derived column that is given beside columns from which another value follows."""

@@ -135,7 +135,11 @@ def drawn_together(
     estimates: Sequence[PrivateEstimate], values: Mapping[str, Sequence[int]], budget: NoiseBudget, rng: Source
 ) -> dict[str, list[int]]:
     """Add the noise of all blocks, whose values stand under their names; the result may be released."""
-    blocks = [(one.name, values[one.name], one.scale(budget)) for one in estimates if len(values[one.name])]
+    blocks = [
+        (estimate.name, values[estimate.name], estimate.scale(budget))
+        for estimate in estimates
+        if len(values[estimate.name])
+    ]
     if budget.rho is not None:
         return {name: discrete_gaussian(block, scale, rng) for name, block, scale in blocks}
     scales = [scale for _, block, scale in blocks for _ in block]

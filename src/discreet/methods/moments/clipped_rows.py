@@ -47,7 +47,7 @@ def _tails(tuning: Tuning) -> list[tuple[float, float, int]]:
 
     sides = sides_of(tuning.metadata, tuning.wide.design.columns)
     target = [side for side in sides if side[0] == tuning.wide.design.target]
-    found = [of(1 - tuning.tail(), tuning.budget["bounds"] / len(sides), len(bound_grid())) for _ in target]
+    quantiles = [of(1 - tuning.tail(), tuning.budget["bounds"] / len(sides), len(bound_grid())) for _ in target]
     if "y_bound" in tuning.budget:
-        found.append(of(tuning.y_quantile, tuning.budget["y_bound"], len(CLIPS)))
-    return found
+        quantiles.append(of(tuning.y_quantile, tuning.budget["y_bound"], len(CLIPS)))
+    return quantiles

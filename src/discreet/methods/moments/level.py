@@ -73,9 +73,9 @@ def with_level(
     if share == SHARE_OF_SUM:
         estimate, budget = sum_of_target(sums), budget.part(share)
         variance = estimate.variance(budget)
-        again = drawn_together([estimate], {estimate.name: [int(moments[0, -1])]}, budget, rng)[estimate.name][0]
+        second_sum = drawn_together([estimate], {estimate.name: [int(moments[0, -1])]}, budget, rng)[estimate.name][0]
         weight = record.xty_variance[0] / (record.xty_variance[0] + variance)  # of the second: inverse variances
-        pooled = round(weight * again + (1.0 - weight) * record.xty[0])
+        pooled = round(weight * second_sum + (1.0 - weight) * record.xty[0])
         variances = (weight * variance, *record.xty_variance[1:])
         return record.model_copy(update={"xty": (pooled, *record.xty[1:]), "xty_variance": variances})
     counts = table.map_reduce(sums.design, partial(counts_at_points, n_points=POINTS), np.zeros(POINTS, dtype=np.int64))

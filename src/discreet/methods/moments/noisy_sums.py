@@ -192,8 +192,8 @@ class NoisySums:
             gram[i, j] = gram[j, i] = np.array(drawn[name], dtype=object)
             gram_variance[i, j] = gram_variance[j, i] = variances[name]
         xty, yty = drawn[BLOCKS[0]], drawn[BLOCKS[3]][0]
-        told = gram.tolist(), xty, yty, gram_variance.tolist()
-        return self._record(*told, variances[BLOCKS[0]], variances[BLOCKS[3]], n_rows, n_variance)
+        sums = gram.tolist(), xty, yty, gram_variance.tolist()
+        return self._record(*sums, variances[BLOCKS[0]], variances[BLOCKS[3]], n_rows, n_variance)
 
     def _public_gram(self, n_rows: float, n_variance: float) -> tuple[npt.NDArray[np.object_], Floats]:
         """Return what is declared of X'X, and how far the table's own sums may lie from it, as a variance."""
@@ -304,8 +304,8 @@ class NoisySums:
         if self.design.row_norm is None:
             return None
         longest = max(len(self.design.candidates), 1)  # square of the length of x; the squares of f x are told
-        told = gram[0][0] / self.design.constant**2 if self.fit_intercept else _trace(gram) / GRID**2 / longest
-        return max(min(told, n_rows), min(1.0, self.design.row_norm**2 / longest) * n_rows)
+        squares = gram[0][0] / self.design.constant**2 if self.fit_intercept else _trace(gram) / GRID**2 / longest
+        return max(min(squares, n_rows), min(1.0, self.design.row_norm**2 / longest) * n_rows)
 
     def _references(self) -> tuple[int, ...]:
         """Places, among X's columns, of the levels that a regression compares others with."""

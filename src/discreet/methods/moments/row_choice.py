@@ -25,15 +25,15 @@ def predicted_error(
     estimates: tuple[PrivateEstimate, ...],
     budget: NoiseBudget,
     n_rows: float,
-    known: NoisySums,
+    declared_sums: NoisySums,
     target_is_bought: bool,
 ) -> float:
     """Return the expected log, over candidates, of the variance of a column's standardized coefficient.
 
     Up to what is the same for any rows. `known` are the sums with what is declared, whether or not `sums` use it.
     """
-    noise = {one.name: one.variance(budget) / float(one.step) ** 2 for one in estimates}
-    mean, variance = _declared(known)
+    noise = {estimate.name: estimate.variance(budget) / float(estimate.step) ** 2 for estimate in estimates}
+    mean, variance = _declared(declared_sums)
     n_columns, length, constant = len(mean), 1.0, 1.0
     if sums.is_unit:
         # Nearly all rows are divided by this length, and their target with them.

@@ -98,7 +98,7 @@ def score_fit(record: ScoreRecord, family: str) -> ScoreFit:
         model,
         np.array(record.coef),
         record.coef_bound,
-        None if known is None else _known(known),
+        None if known is None else _reliability_of(known),
         record.law == "spherical_laplace",
         record.is_told,
         np.array(record.told) if record.told else None,
@@ -106,7 +106,7 @@ def score_fit(record: ScoreRecord, family: str) -> ScoreFit:
     )
 
 
-def _known(known: ReliabilityRecord) -> Reliability:
+def _reliability_of(known: ReliabilityRecord) -> Reliability:
     total, errors = full(known.total), full(known.errors)
     return Reliability(total, np.array(known.basis), np.array(known.sizes), errors, known.factor_sd, known.n_units)
 

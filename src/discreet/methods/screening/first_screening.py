@@ -181,8 +181,8 @@ class FirstScreening:
 
     def _excess(self, sums: Integers, rng: Source) -> int:
         """The noisy mean of the cut target, in steps."""
-        bought = sums if self.plan.buys_count else sums[1:]
-        noisy = cube_noise(bought.tolist(), self._scale("y_mean") * GRID, rng)
+        sums_of_columns = sums if self.plan.buys_count else sums[1:]
+        noisy = cube_noise(sums_of_columns.tolist(), self._scale("y_mean") * GRID, rng)
         n_rows = float(self.plan.metadata.n_rows or 1)
         if self.plan.buys_count:
             n_rows = max(noisy[0] / GRID, math.sqrt(cube_variance(2, self._scale("y_mean"))))
