@@ -205,6 +205,21 @@ def test_spreads_spend_what_they_are_charged(monkeypatch, relation):
 
 
 @pytest.mark.parametrize("relation", RELATIONS)
+def test_a_second_look_at_centers_spends_what_it_is_charged(monkeypatch, relation):
+    """A row beyond its reach on one side comes, or stands where one beyond the other did; half is flagged (control)."""
+    method = DecorrelatedScreening(epsilon=EPSILON, y_center="middle", shares=SCALED)
+    monkeypatch.setattr(decorrelated_estimates, "shrunk_means", lambda averages, _: 0.0 * averages)
+    monkeypatch.setattr(decorrelated_estimates, "REACH", 1e-6)
+    old, new = [1.0, 1.0, 0.3], [-1.0, -1.0, 0.3]
+    tables = ([*CROSS, old], [*CROSS, new]) if relation == "replace_one" else (CROSS, [*CROSS, new])
+    one, other = (table_of(rows, relation) for rows in tables)
+    assert losses(method, one, other)[1] == pytest.approx(charges(method, one)[1]) == pytest.approx(0.03)
+    moved = ScorePlan.moved.fget
+    monkeypatch.setattr(ScorePlan, "moved", property(lambda self: Fraction(moved(self), 2)))
+    assert losses(method, one, other)[1] > 1.9 * charges(method, one)[1]
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
 def test_the_mean_of_residuals_spends_what_it_is_charged(relation):
     """One row's target goes from one end to the other, or comes."""
     method = DecorrelatedScreening(epsilon=EPSILON, y_center="middle")

@@ -171,7 +171,8 @@ class IndependenceParameters(ScreeningParameters):
 
 
 DECORRELATION_SHARES = {
-    "x_center": 0.05,
+    "x_center": 0.04,
+    "x_recenter": 0.03,
     "x_scale": 0.03,
     "y_median": 0.05,
     "y_scale": 0.04,
@@ -235,6 +236,7 @@ class DecorrelatedParameters(Parameters):
             title="x center",
             description="Values of the numeric columns that count as zero. `private` estimates their means from a "
             "share of epsilon, so that columns far from the middle of their bounds are cut around where they lie. "
+            "Where spreads are estimated too, and noise is large, a second estimate near there follows (`x_recenter`). "
             "`middle` takes the middle of their bounds. Numbers are public, by column in its unit; a column that is "
             "not named gets the middle of its bounds. It cannot be used with public_moments.",
         ),

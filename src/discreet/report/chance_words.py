@@ -65,7 +65,8 @@ def _by_column(chances: Mapping[str, float], is_adjusted: bool, n_left: int | No
     )
     unsure = [name for name, chance in chances.items() if chance > LARGEST_CHANCE]
     doubt = f" {listed(unsure)} may {cause}." if unsure else ""
-    return f"{without}, a column would score {shares}.{doubt}"
+    lost = "" if n_left is None else _LOST
+    return f"{without}, a column would score {shares}.{doubt}{lost}"
 
 
 def _as_much(release: Release) -> str:
@@ -77,6 +78,11 @@ def _by_noise(chance: float, named: str) -> str:
     """How often a selection by noise alone gives what was selected."""
     return f"if no column had an effect, {frequency(chance)} tables would still give {named}"
 
+
+_LOST = (
+    " The first screening may have left out a column that has an effect. Columns that correlate with it may then be "
+    "selected in its place."
+)
 
 _SMALLER = "With a smaller one, the correlation must be larger."
 _LESS = "If they vary less, the correlation must be larger."

@@ -131,6 +131,7 @@ NUMERICS = {
 
 STEPS = {
     "x_center": "means of the columns",
+    "x_recenter": "centers of the columns, near the first ones",
     "x_scale": "spreads of the columns",
     "y_mean": "how many more rows have a target above its center than below",
     "first_screening": "first screening of columns",

@@ -32,6 +32,14 @@ OCTAVES, STEPS = 5, 40
 STEP_ENDS = np.rint(GRID * np.exp2(-np.arange(STEPS, 0.0, -1.0) * (OCTAVES / STEPS))).astype(np.int64)
 """The distances, in parts of 1 / 32767 of that, where a step begins."""
 
+MOST_ROOM = 0.9
+"""Of a center, in half ranges, beyond which it leaves to the nearer bound what this one does."""
+
+
+def room_of(centers: Integers) -> Integers:
+    """Return what centers leave to the nearer bound, a tenth of a half range at least; in steps. Shapes: (p,)."""
+    return GRID - np.minimum(np.abs(centers), round(MOST_ROOM * GRID))
+
 
 @dataclass(frozen=True)
 class SaturatedRows:
@@ -84,6 +92,15 @@ class SaturatedRows:
         sums = self._real(cells).sum(axis=0, dtype=np.int64)
         return np.concatenate([[len(cells) * GRID], sums]) if with_count else sums
 
+    def near_sums(self, cells: Cells, with_count: bool, reach: int) -> Integers:
+        """Return the sums of cells less their centers, cut at `reach` steps, which becomes 1.
+
+        Of columns that are not of two values, in units of 1 / 32767; at times after the number of rows.
+        """
+        moved = self._real(cells).astype(np.int64) - self._centers[~self.is_two_valued]
+        sums = (np.clip(moved, -reach, reach) * GRID // reach).sum(axis=0, dtype=np.int64)
+        return np.concatenate([[len(cells) * GRID], sums]) if with_count else sums
+
     def log_distances(self, cells: Cells, with_count: bool) -> Integers:
         """Return the sums of the logarithms of distances of cells from centers, at times after the number of rows.
 
@@ -91,7 +108,7 @@ class SaturatedRows:
         `OCTAVES` below; in units of 1 / STEPS.
         """
         centers = self._centers[~self.is_two_valued]
-        distances = np.abs(self._real(cells).astype(np.int64) - centers) * GRID // (GRID - np.abs(centers))
+        distances = np.abs(self._real(cells).astype(np.int64) - centers) * GRID // room_of(centers)
         sums = (2 * np.searchsorted(STEP_ENDS, distances) - STEPS).sum(axis=0, dtype=np.int64)
         return np.concatenate([[len(cells) * STEPS], sums]) if with_count else sums
 

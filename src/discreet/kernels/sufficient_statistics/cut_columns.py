@@ -31,8 +31,8 @@ BEND, BEND_DECAY = 0.25, 1.5
 BEND_OF_SKEWED = 1.5
 """What a skewed one adds, by the square of its mean once it is cut: its median lies off the center, its mean."""
 
-MOST_CENTER = 0.9
-"""Of a center, in half ranges: so much is left to the nearer bound at least."""
+MOST_CENTER = 0.98
+"""Of a center, in half ranges."""
 
 
 def shrunk_means(averages: Floats, variance: float) -> Floats:

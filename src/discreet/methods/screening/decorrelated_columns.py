@@ -9,7 +9,7 @@ from discreet.data.design import Design
 from discreet.data.metadata import CategoryColumn, NumericColumn, half_width
 from discreet.errors import InvalidParameterError
 from discreet.kernels.moments.moments import GRID
-from discreet.kernels.rows.decorrelated_rows import SaturatedRows
+from discreet.kernels.rows.decorrelated_rows import SaturatedRows, room_of
 from discreet.kernels.sufficient_statistics.cut_columns import MOST_CENTER
 from discreet.methods.screening.units import FORCED, Units
 from discreet.typing import Bools, Floats
@@ -57,7 +57,7 @@ def cut_at(rows: SaturatedRows, parts: float | Floats) -> SaturatedRows:
     Shapes: parts of the columns that are not of two values, (n_real,), or one for all.
     """
     centers = np.zeros(rows.width, dtype=np.int64) if rows.centers is None else np.array(rows.centers)
-    halves = GRID - np.abs(centers)
+    halves = room_of(centers)
     is_real = ~rows.is_two_valued
     halves[is_real] = np.clip(np.rint(halves[is_real] * parts), 1, GRID + np.abs(centers[is_real]))
     return replace(rows, halves=tuple(halves.tolist()))

@@ -14,7 +14,7 @@ from discreet.data.engine import Table
 from discreet.kernels.moments.moments import GRID
 from discreet.kernels.rows.decorrelated_rows import BINS, DISTANCES, OCTAVES, STEPS, SaturatedRows
 from discreet.kernels.rows.decorrelated_scores import Target
-from discreet.kernels.sufficient_statistics.cut_columns import Columns, columns_of, shrunk_means
+from discreet.kernels.sufficient_statistics.cut_columns import MOST_CENTER, Columns, columns_of, shrunk_means
 from discreet.kernels.sufficient_statistics.decorrelation import SAMPLING, Pilot, corrected, pilot
 from discreet.mechanisms.additive import discrete_laplace
 from discreet.mechanisms.cube import cube_noise, cube_variance
@@ -24,6 +24,9 @@ from discreet.methods.screening.decorrelated_columns import cut_at
 from discreet.methods.screening.decorrelated_plan import HALF, OF_UNIFORM, ScorePlan
 from discreet.release import StepRecord
 from discreet.typing import Cells, Floats, Integers
+
+REACH = 1.3
+"""How far centers are sought again from the first ones, in standard deviations of their noise."""
 
 
 @dataclass(frozen=True)
@@ -62,13 +65,24 @@ class NoisyEstimates:
         return cut_at(rows, self.plan.cut * np.minimum(np.exp2(-octaves), 1.0))
 
     def _centered(self) -> SaturatedRows:
-        """Return the rows with the centers of their columns: public ones, or noisy means."""
+        """Return the rows with their columns' centers: public, or noisy means, where noise is large by a second look.
+
+        A second look cuts at w around the first center c: c + w mean(cut((x - c) / w)). Its noise is w times that of a
+        first look at the same price, and a column that is far narrower than its bounds lies within w.
+        """
         rows = self.plan.rows
         if "x_center" not in self.plan.parts:
             return rows
         averages, spread = self._averages("x_center", rows.plain_sums, GRID)
         centers = np.zeros(rows.width, dtype=np.int64)
         centers[~rows.is_two_valued] = np.rint(shrunk_means(averages, spread**2) * GRID)
+        rows = replace(rows, centers=tuple(centers.tolist()))
+        if "x_recenter" not in self.plan.parts:
+            return rows
+        reach = min(max(round(REACH * spread * GRID), 1), GRID)
+        averages, spread = self._averages("x_recenter", partial(rows.near_sums, reach=reach), GRID)
+        moved = centers[~rows.is_two_valued] + np.rint(averages * reach)
+        centers[~rows.is_two_valued] = np.rint(np.clip(moved, -MOST_CENTER * GRID, MOST_CENTER * GRID))
         return replace(rows, centers=tuple(centers.tolist()))
 
     def _averages(self, name: str, sums_of: Callable[..., Integers], steps: int) -> tuple[Floats, float]:

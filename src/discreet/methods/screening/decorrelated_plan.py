@@ -50,12 +50,19 @@ REACHES = (0.35, 6.0)
 ENOUGH_FOR_PILOT = 0.6
 """Of the information, where the columns' moments are public: with less a pilot costs more than it tells."""
 
+FINE = 0.01
+"""Half ranges: centers whose noise has a smaller standard deviation are not sought again."""
+
 HALF = Fraction(1, 2)
 
-SCALES = ("x_center", "x_scale")
+SCALES = ("x_center", "x_recenter", "x_scale")
 """The parts that tell where columns are cut."""
 
-UNITS = {"x_center": "cells in half ranges", "x_scale": "logarithms of distances in [-1, 1]"}
+UNITS = {
+    "x_center": "cells in half ranges",
+    "x_recenter": "distances in [-1, 1]",
+    "x_scale": "logarithms of distances in [-1, 1]",
+}
 """Of the sums of a part; those of the others are of products."""
 
 
@@ -124,7 +131,14 @@ class ScorePlan:
         if self.known is not None or not self.rows.n_real or self.is_scaled:
             return frozenset()
         centers = {"x_center"} if self.method.x_center == "private" else set[str]()
-        return frozenset(centers | ({"x_scale"} if self._has_scales(n_real) else set()))
+        if not self._has_scales(n_real):
+            return frozenset(centers)
+        return frozenset(centers | {"x_scale"} | ({"x_recenter"} if centers and self._recenters(n_real) else set()))
+
+    def _recenters(self, n_real: int) -> bool:
+        """Whether centers have so much noise that they are sought again near the first ones."""
+        sums = self.information * ENOUGH * DECORRELATION_SHARES["x_center"]
+        return math.sqrt(cube_variance(self.buys_count + n_real, 2.0)) / sums > FINE
 
     def _has_scales(self, n_real: int) -> bool:
         if self.method.saturation is not None or "x_scale" in (self.method.shares or {}):
@@ -206,6 +220,7 @@ class ScorePlan:
         """The parts before the choice, in their order."""
         makers = {
             "x_center": lambda: self._cube_part("x_center", max(self.n_means, 1), GRID),
+            "x_recenter": lambda: self._cube_part("x_recenter", max(self.n_means, 1), GRID),
             "x_scale": lambda: self._cube_part("x_scale", max(self.n_means, 1), STEPS),
             "y_median": lambda: self._rank_part("y_median", BINS),
             "y_scale": lambda: self._rank_part("y_scale", len(DISTANCES)),
@@ -273,6 +288,7 @@ def check_shares(method: DecorrelatedParameters, names: Sequence[str]) -> None:
         why = {
             "y_median": "y_center is public, or estimated by a first screening",
             "x_center": "x_center is public",
+            "x_recenter": "centers are public, or told well enough at once, or no spreads are estimated",
             "x_scale": "saturation is given, or no column has more than two values",
             "first_screening": "all candidates are scored beside each other",
             NAME: "there are no public_moments",

@@ -1,5 +1,6 @@
 """Decorrelated scores: what they find, what they promise, and what they refuse."""
 
+import math
 from fractions import Fraction
 
 import duckdb
@@ -10,6 +11,7 @@ import pytest
 from scipy.stats import norm
 
 import discreet as dc
+from discreet.data.engines.arrays import ArraysTable
 from discreet.errors import InvalidParameterError, MetadataError
 from discreet.kernels.moments.moments import GRID
 from discreet.kernels.rows.decorrelated_rows import OCTAVES, STEPS, SaturatedRows
@@ -27,9 +29,10 @@ from discreet.kernels.sufficient_statistics.cut_columns import columns_of
 from discreet.kernels.sufficient_statistics.decorrelation import Decorrelation, decorrelation, pilot
 from discreet.mechanisms.rng import Source
 from discreet.methods.registry import method_of
-from discreet.methods.screening import decorrelated_estimates
+from discreet.methods.screening import decorrelated_estimates, decorrelated_plan
 from discreet.methods.screening.decorrelated_plan import OF_UNIFORM
 from discreet.methods.screening.threshold_choice import Chosen
+from discreet.report.chance_words import LARGEST_CHANCE
 
 BOX = {"type": "real", "lower": -1, "upper": 1}
 COLUMNS = {
@@ -212,6 +215,49 @@ def test_a_spread_is_read_from_the_logarithms_of_distances():
     assert octaves[:3] == pytest.approx([0.0, 1.0, 2.0], abs=0.2)  # what is nearer than OCTAVES counts as these
     each = [rows.log_distances(cells[row : row + 1], with_count=True) for row in range(200)]
     assert np.abs(each).max() == STEPS
+
+
+def test_a_second_look_finds_a_center_near_the_first():
+    """Of columns within reach it is their mean; one row moves a sum by its own cut cell, whole steps of at most 1."""
+    rng = np.random.default_rng(10)  # noqa: TID251 - simulated data, not noise
+    cells = np.zeros((5000, 5), dtype=np.int16)
+    cells[:, 0] = GRID
+    cells[:, 1:4] = np.rint(rng.normal([-29_000, 200, 20_000], [300, 500, 9000], (5000, 3)).clip(-GRID, GRID))
+    rows = SaturatedRows(np.ones(3, dtype=bool), np.zeros(3, dtype=bool), centers=(-28_500, 0, 19_000))
+    reach = 1600
+    moved = rows.near_sums(cells, False, reach) / len(cells) / GRID * reach
+    assert moved[:2] + rows.centers[:2] == pytest.approx(cells[:, 1:3].mean(axis=0), abs=15)
+    assert abs(moved[2]) < 300  # a wide one stays where it is
+    each = np.array([rows.near_sums(cells[row : row + 1], True, reach) for row in range(500)])
+    assert (np.abs(each) <= GRID).all()
+    assert (each.sum(axis=0) == rows.near_sums(cells[:500], True, reach)).all()
+
+
+def narrow_tables(n_tables):
+    """Of narrow columns at an end of their bounds that go together: how often one was right, and a false one sure."""
+    columns = {f"x{j}": {"type": "real", "lower": 0, "upper": 200} for j in range(6)} | {"y": COLUMNS["y"]}
+    right = sure = 0
+    for seed in range(n_tables):
+        rng = np.random.default_rng(700 + seed)  # noqa: TID251 - simulated data, not noise
+        z = chain(rng, 2000, 6, 0.6)
+        cells = {f"x{j}": 10.0 + 3.0 * z[:, j] for j in range(6)} | {"y": 10.0 + z[:, 0] + rng.standard_normal(2000)}
+        metadata = metadata_of(columns, 2000)
+        prepared = method_of("decorrelated", epsilon=1.0).prepare(metadata, "y")
+        outcome = prepared.run(ArraysTable(cells, metadata), Source.seeded(seed))
+        right += "x0" in outcome.selected
+        sure += any(outcome.chances[name] <= LARGEST_CHANCE for name in outcome.selected if name != "x0")
+    return right, sure
+
+
+def test_narrow_columns_at_an_end_of_their_bounds_are_found(monkeypatch):
+    """Noise moved centers by three of their spreads, which hid them, and neighbors were sure (control)."""
+    right, sure = narrow_tables(40)
+    assert right >= 32
+    assert sure <= 5
+    monkeypatch.setattr(decorrelated_plan, "FINE", math.inf)
+    hidden, false = narrow_tables(40)
+    assert hidden < right
+    assert false > sure
 
 
 MANY_COLUMNS = {f"x{j}": BOX for j in range(19)}
