@@ -91,6 +91,15 @@ class Table(Storage):
         Scalers may work in place: what is stated of rows is not true of what is written into them later.
         """
 
+    def require_unchanged(self) -> None:
+        """Refuse a table that is not what was opened: a file that was written since, other columns of a database.
+
+        Raises
+        ------
+        DataMismatchError
+            Whatever was written. A pass looks by itself, so that all passes of a request read the same table.
+        """
+
     def check(self, columns: Sequence[str]) -> None:
         """Compare the header, and the number of rows where it is public, with the metadata; no row is read.
 
@@ -104,6 +113,7 @@ class Table(Storage):
         DataMismatchError
             When a column is absent or doubled, cannot hold what is declared, or the public row count differs.
         """
+        self.require_unchanged()
         unit_id = (self.metadata.unit_id,) if self.metadata.unit_id else ()
         require(self.header(), (*columns, *unit_id))
         refuse_stored(self.header(), self.metadata.derived)

@@ -111,7 +111,7 @@ def halves_of(table: Table, words: Words, columns: Sequence[str]) -> tuple[Table
     Notes
     -----
     The same key gives the same halves on every engine that has the rows in the same order, and of the same identifiers
-    in any order. Where rows come in no certain order, from a database server, a lazy expression or Spark, and have no
+    in any order. Where rows come in no certain order, from a database, a lazy expression or Spark, and have no
     identifier, the columns are held in memory as they are read once. Claim: ``halves.privacy.md``.
     """
     metadata, key = table.metadata, words.tobytes()
@@ -226,6 +226,10 @@ class _Half(Table):
     @override
     def holds_file(self, path: Path) -> bool:
         return self._whole.holds_file(path)
+
+    @override
+    def require_unchanged(self) -> None:
+        self._whole.require_unchanged()
 
     @override
     def row_count(self) -> int | None:

@@ -98,7 +98,13 @@ class LongTable(Table):
         return self._features.listed() or ()
 
     @override
+    def require_unchanged(self) -> None:
+        self.values.require_unchanged()
+        self.targets.require_unchanged()
+
+    @override
     def check(self, columns: Sequence[str]) -> None:
+        self.require_unchanged()
         require(self.values.header(), (self._layout.row, self._layout.feature, self._layout.value))
         require(self.targets.header(), (self._layout.row, *(n for n in columns if n in self.metadata.columns)))
         refuse_stored(self.targets.header(), self.metadata.derived)

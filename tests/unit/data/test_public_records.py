@@ -218,5 +218,5 @@ def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path):
     pyarrow.csv.write_csv(pa.table({"x": [0.0, 1.0], "y": [0.0, 1.0]}), path)
     records = PublicRecords(path, own)
     pyarrow.csv.write_csv(pa.table({"x": [5.0, 6.0], "y": [0.0, 1.0]}), path)
-    with pytest.raises(DataMismatchError, match="has changed"):
+    with pytest.raises(DataMismatchError, match="must stay as it"):
         records.points(own, "y", None)

@@ -1,6 +1,7 @@
 """Times as the service keeps them: UTC texts to the millisecond, in the order of the times."""
 
 import math
+import time as clocks
 from datetime import UTC, datetime, timedelta
 
 
@@ -19,6 +20,16 @@ def slot_end(length_s: float, tick_s: float) -> str:
 def seconds_until(time: str) -> float:
     """Return the seconds until a time; negative when it is past."""
     return (datetime.fromisoformat(time) - datetime.now(UTC)).total_seconds()
+
+
+def instant_of(time: str) -> float:
+    """Return when a time comes, by the clock that nobody can set: what is asked once holds, whatever is set later."""
+    return clocks.monotonic() + seconds_until(time)
+
+
+def seconds_to(instant: float) -> float:
+    """Return the seconds to an instant; negative when it is past."""
+    return instant - clocks.monotonic()
 
 
 def _text(time: datetime) -> str:

@@ -83,6 +83,7 @@ class CsvTable(FileTable):
         # Here, as at the program's start nobody waits for the compiler to be loaded.
         from discreet.kernels.rows.csv_compiled import AT, RECORD, frame, state_at
 
+        self.require_unchanged()
         longest = min(max(MAX_RECORD, BYTES_A_COLUMN * len(self._header)), 2**30)
         state, base, remainder = state_at(self._first_row), self._first_row, b""
         with self.path.open("rb") as file:
@@ -105,7 +106,8 @@ class CsvTable(FileTable):
                     needed = state[RECORD] if state[AT] - state[RECORD] <= longest + 1 else state[AT] - 1
                     remainder, base = raw[needed - base :], int(needed)
                 else:
-                    return
+                    break
+        self.require_unchanged()
 
     def _batches(self, records: Records, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         data, starts, ends = records

@@ -8,7 +8,7 @@ import pyarrow as pa
 from typing_extensions import override
 
 from discreet.data.batch_sizes import BATCH_ROWS, rows_a_batch
-from discreet.data.engines.file_table import FileTable, choose_table, quoted
+from discreet.data.engines.file_table import DatabaseFileTable, changed, choose_table, quoted
 from discreet.data.engines.text_cells import short
 from discreet.data.header import shown
 from discreet.errors import DataMismatchError
@@ -31,10 +31,8 @@ _COMPUTED = "SELECT column_name FROM information_schema.columns WHERE table_name
 """Columns that are expressions: an update does not check them, so reading one may fail by what a row holds."""
 
 
-class DuckDBFileTable(FileTable):
+class DuckDBFileTable(DatabaseFileTable):
     """A table of a DuckDB database file, opened for reading only."""
-
-    is_database = True
 
     def _connect(self) -> duckdb.DuckDBPyConnection:
         connection = duckdb.connect(str(self.path), read_only=True)
@@ -45,13 +43,15 @@ class DuckDBFileTable(FileTable):
     def _read_header(self) -> list[tuple[str, str]]:
         try:
             with self._connect() as connection:
-                tables = connection.execute(_TABLES).fetchall()
-                self._table = choose_table(self._table, sorted(str(row[0]) for row in tables))
-                columns = connection.execute(f"DESCRIBE SELECT * FROM {quoted(self._table)}").fetchall()
-                computed = connection.execute(_COMPUTED, [self._table]).fetchall()
+                return self._described(connection)
         except duckdb.Error:
             raise self.unreadable("DuckDB") from None
-        for (name,) in computed:
+
+    def _described(self, connection: duckdb.DuckDBPyConnection) -> list[tuple[str, str]]:
+        tables = connection.execute(_TABLES).fetchall()
+        self._table = choose_table(self._table, sorted(str(row[0]) for row in tables))
+        columns = connection.execute(f"DESCRIBE SELECT * FROM {quoted(self._table)}").fetchall()
+        for (name,) in connection.execute(_COMPUTED, [self._table]).fetchall():
             if name == self.metadata.unit_id or self.metadata.column(name) is not None:
                 raise DataMismatchError(
                     f"Column {shown(name)} must be stored, but the database computes it when it is read, and one cell "
@@ -65,7 +65,9 @@ class DuckDBFileTable(FileTable):
         place = {name: i for i, (name, _) in enumerate(self._header)}
         places = ", ".join(f"c{i}" for i in range(len(self._header)))
         chosen = ", ".join(f"c{place[name]} AS {quoted(name)}" for name in columns)
-        with self._connect() as connection:
+        with self._connect() as connection:  # while it is open nobody writes to the file
+            if self._described(connection) != self._header:
+                raise changed()
             rows = connection.sql(f"SELECT {chosen} FROM {quoted(str(self._table))} AS t({places})")
             for batch in rows.to_arrow_reader(rows_a_batch(BATCH_ROWS, len(columns))):
                 cells = [_as_usual(short(column)) for column in batch.columns]

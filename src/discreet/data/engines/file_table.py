@@ -72,6 +72,7 @@ class FileTable(Table):
             )
         self.path = path
         self._table = table
+        self._written = self._stamp()
         self._header = self._read_header()
 
     @property
@@ -95,6 +96,19 @@ class FileTable(Table):
     @override
     def about_rows(self) -> int:
         return super().about_rows() or self.path.stat().st_size // (BYTES_A_CELL * max(len(self._header), 1))
+
+    @override
+    def require_unchanged(self) -> None:
+        if self._stamp() != self._written:
+            raise changed()
+
+    def _stamp(self) -> tuple[int, ...]:
+        """Return which file it is, its size and when it was written: another one where somebody writes to it."""
+        try:
+            status = self.path.stat()
+        except OSError:
+            return ()
+        return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 
     @abstractmethod
     def _read_header(self) -> list[tuple[str, str]]:
@@ -145,6 +159,7 @@ class ArrowTable(FileTable):
 
     @override
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        self.require_unchanged()
         reader = self._open()
         size = rows_a_batch(BATCH_ROWS, len(columns))
         whole = hasattr(reader, "num_record_batches")
@@ -153,12 +168,37 @@ class ArrowTable(FileTable):
             chosen = pa.RecordBatch.from_arrays([short(cells) for cells in chosen.columns], names=list(columns))
             for start in range(0, chosen.num_rows, size):
                 yield chosen.slice(start, size)
+        self.require_unchanged()
 
 
-class SQLiteTable(FileTable):
-    """A table of an SQLite database file, opened for reading only."""
+class DatabaseFileTable(FileTable):
+    """A table of a database file: others may write rows to it, as a pass sees the rows of one moment.
+
+    Its columns must stay as they are, and it must stay a table: each pass looks at the header of what it reads.
+    """
 
     is_database = True
+    is_ordered = False  # a row that is inserted moves the places of others
+
+    @override
+    def require_unchanged(self) -> None:
+        if self._read_header() != self._header:
+            raise changed()
+
+    @override
+    def _stamp(self) -> tuple[int, ...]:
+        return ()
+
+
+def changed() -> DataMismatchError:
+    """Return the error of a table that is no longer the one that was opened."""
+    return DataMismatchError(
+        "The table must stay as it was when it was opened, but somebody has written to it. Open it again."
+    )
+
+
+class SQLiteTable(DatabaseFileTable):
+    """A table of an SQLite database file, opened for reading only."""
 
     def _connect(self) -> sqlite3.Connection:
         connection = sqlite3.connect(f"{self.path.as_uri()}?mode=ro", uri=True, check_same_thread=False)
@@ -169,17 +209,20 @@ class SQLiteTable(FileTable):
     def _read_header(self) -> list[tuple[str, str]]:
         try:
             with contextlib.closing(self._connect()) as connection:
-                # A virtual table has no page of its own: a module computes its rows, from other tables or none.
-                tables = connection.execute(
-                    "SELECT name FROM sqlite_master WHERE type = 'table' AND rootpage > 0 AND name NOT LIKE 'sqlite_%'"
-                ).fetchall()
-                self._table = choose_table(self._table, sorted(row[0] for row in tables))
-                info = connection.execute(f"PRAGMA table_info({quoted(self._table)})").fetchall()
+                declared = self._declared(connection)
         except sqlite3.Error:
             raise self.unreadable("SQLite") from None
-        declared = [(str(row[1]), str(row[2])) for row in info]
         self._types = {name: _sqlite_kind(kind) for name, kind in declared if _is_sqlite_kept(kind)}
         return [(name, _sqlite_kind(kind)) for name, kind in declared]
+
+    def _declared(self, connection: sqlite3.Connection) -> list[tuple[str, str]]:
+        # A virtual table has no page of its own: a module computes its rows, from other tables or none.
+        tables = connection.execute(
+            "SELECT name FROM sqlite_master WHERE type = 'table' AND rootpage > 0 AND name NOT LIKE 'sqlite_%'"
+        ).fetchall()
+        self._table = choose_table(self._table, sorted(row[0] for row in tables))
+        info = connection.execute(f"PRAGMA table_info({quoted(self._table)})").fetchall()
+        return [(str(row[1]), str(row[2])) for row in info]
 
     @override
     def storage_types(self) -> Mapping[str, str]:
@@ -189,6 +232,9 @@ class SQLiteTable(FileTable):
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         chosen = ", ".join(quoted(name) for name in columns)
         with contextlib.closing(self._connect()) as connection:
+            connection.execute("BEGIN")  # of one moment: what is looked at is what is read
+            if [(name, _sqlite_kind(kind)) for name, kind in self._declared(connection)] != self._header:
+                raise changed()
             connection.text_factory = text_or_none  # identifiers that are no text must not become one unit
             # By an index the rows would come in another order, which would depend on the columns.
             cursor = connection.execute(f"SELECT {chosen} FROM {quoted(str(self._table))} NOT INDEXED")

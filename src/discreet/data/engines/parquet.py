@@ -2,7 +2,7 @@
 
 import os
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -20,6 +20,7 @@ from typing_extensions import override
 from discreet.data.batch_sizes import BATCH_ROWS, rows_a_batch
 from discreet.data.engine import Table
 from discreet.data.engines.each import MOST_WORKERS
+from discreet.data.engines.file_table import changed
 from discreet.data.engines.parquet_files import constants_of, files_at, public_address
 from discreet.data.engines.text_cells import checked, short
 from discreet.data.metadata import CategoryColumn, Metadata
@@ -86,6 +87,7 @@ class ParquetTable(Table):
         self._locator = str(place) if isinstance(place, Path) else public_address(place)
         self._open: list[tuple[_Part, pq.ParquetFile]] = []
         self._lock = threading.Lock()
+        self._written = dict(zip(paths, self._stamps(paths), strict=True))
         self._parts = self._read_footers(root, paths)
         self._header = self._read_header()
 
@@ -119,6 +121,21 @@ class ParquetTable(Table):
         if len(kinds) < 2:
             return next(iter(kinds), None)
         return "DOUBLE" if kinds.keys() <= set(_NUMBERS.values()) - {"BOOLEAN"} else None
+
+    @override
+    def require_unchanged(self) -> None:
+        self._require_unchanged(self._written)
+
+    def _require_unchanged(self, paths: Collection[str]) -> None:
+        if self._stamps(paths) != [self._written[path] for path in paths]:
+            raise changed()
+
+    def _stamps(self, paths: Collection[str]) -> list[Any]:
+        """Return the size of each file, and when it was written: what the footers say holds for no other file."""
+        try:
+            return [(file.size, file.mtime_ns) for file in self._files.get_file_info(list(paths))]
+        except OSError:  # whose text could show the keys in an address
+            return [None] * len(paths)
 
     @override
     def holds_file(self, path: Path) -> bool:
@@ -195,6 +212,7 @@ class ParquetTable(Table):
                 batch = checked(batch)  # a damaged file must not end the process
                 arrays = dict(zip(batch.schema.names, map(short, batch.columns), strict=True))
                 yield self._completed(arrays, part, columns, len(batch))
+        self._require_unchanged((part.path,))
 
     def _batches(
         self, part: _Part, file: pq.ParquetFile, group: int, columns: Sequence[str], size: int

@@ -89,6 +89,8 @@ class Watched(io.BytesIO):
 class WatchedFiles:
     """The files of this machine, of which each read is noted."""
 
+    get_file_info = staticmethod(pa.fs.LocalFileSystem().get_file_info)
+
     def open_input_file(self, path: str) -> pa.PythonFile:
         return pa.PythonFile(Watched(Path(path).read_bytes()), mode="r")
 

@@ -11,7 +11,7 @@ from sqlalchemy import Connection
 
 from discreet import workflow
 from discreet.errors import BudgetError, ComputationFailedError
-from discreet_service.clock import seconds_until
+from discreet_service.clock import instant_of, seconds_to
 from discreet_service.store import audit, requests
 from discreet_service.store.requests import Request
 from discreet_service.worker import codes
@@ -21,24 +21,29 @@ WORKER = "worker"
 
 
 class AtSlotEnd(workflow.Delivery):
-    """Records an outcome when the request's slot ends, and changes its row with the ledger's."""
+    """Records an outcome when the request's slot ends, and changes its row with the ledger's.
+
+    When that is is settled now, before rows are opened: were the machine's clock set meanwhile, the time left would
+    depend on whether the rows were done with before.
+    """
 
     def __init__(self, request: Request) -> None:
         self._request = request
         self._slot_end = str(request.slot_end)
+        self._end = instant_of(self._slot_end)
         self._detail = ""
         self._is_late = False
 
     def touched(self, connection: Connection) -> None:
         """Open the rows within the slot alone, and only while no other worker has taken the request up."""
-        if seconds_until(self._slot_end) < 0:
+        if seconds_to(self._end) < 0:
             raise BudgetError("Rows must be opened within the slot, but it is over. Ask again with a longer one.")
         requests.step(connection, self._request.id, requests.RUNNING, requests.RUNNING, in_slot=self._slot_end)
 
     def wait(self) -> None:
         """Sleep until the slot ends, so that no row decides when the outcome is recorded."""
         signal.setitimer(signal.ITIMER_REAL, 0)  # what `main` has set
-        left_s = seconds_until(self._slot_end)
+        left_s = seconds_to(self._end)
         if left_s < 0:
             self._is_late = True
             raise ComputationFailedError

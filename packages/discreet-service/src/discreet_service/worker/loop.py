@@ -12,7 +12,7 @@ from contextlib import suppress
 from typing import Any
 
 from discreet.errors import DiscreetError
-from discreet_service.clock import seconds_until
+from discreet_service.clock import instant_of, seconds_to
 from discreet_service.context import Context
 from discreet_service.logs import log
 from discreet_service.store.requests import Request
@@ -50,21 +50,18 @@ def answer(context: Context, request: Request) -> None:
     """Have a request answered, and stay with it until its slot is well over, however the job ended."""
     log("running", request=request.id, dataset=request.dataset)
     try:
-        request, code, detail = _run(context, request)
+        request, end, code, detail = _run(context, request)
     except OSError as error:  # no memory or no processes left
+        end = instant_of(str(request.slot_end))
         code, detail = codes.NOT_STARTED, f"The job could not be started: {type(error).__name__}."
-    _sleep_until(request, 0.0)
+    time.sleep(max(0.0, seconds_to(end)))
     queue.settle(context, request, code, detail)
-    _sleep_until(request, REST_S)
+    time.sleep(max(0.0, seconds_to(end) + REST_S))
     log("slot ended", request=request.id)
 
 
-def _sleep_until(request: Request, after_s: float) -> None:
-    time.sleep(max(0.0, seconds_until(str(request.slot_end)) + after_s))
-
-
-def _run(context: Context, request: Request) -> tuple[Request, str, str]:
-    """Run a job, and return its request in its slot, its code of failure and a detail."""
+def _run(context: Context, request: Request) -> tuple[Request, float, str, str]:
+    """Run a job, and return its request in its slot, the instant at which that ends, a code of failure and a detail."""
     with subprocess.Popen(
         [sys.executable, "-m", "discreet_service.worker.job"],
         stdin=subprocess.PIPE,
@@ -75,21 +72,23 @@ def _run(context: Context, request: Request) -> tuple[Request, str, str]:
         try:
             _send(process, json.dumps({"request": request.id, "settings": _settings(context)}))
             request, is_ready = _start_slot(context, process, request)
+            end = instant_of(str(request.slot_end))
             if is_ready:
                 _send(process, str(request.slot_end))
-            is_done = is_ready and _read_byte(process, seconds_until(str(request.slot_end))) is not None
+            is_done = is_ready and _read_byte(process, seconds_to(end)) is not None
             if is_done:
-                process.wait(_MARGIN_S + max(0.0, seconds_until(str(request.slot_end))))
+                process.wait(_MARGIN_S + max(0.0, seconds_to(end)))
         except subprocess.TimeoutExpired:
             is_done = False
         finally:
             process.kill()
     if not is_ready:
-        return request, codes.NOT_STARTED, f"The job was not ready within {job.START_S:g} s: the machine is too slow."
+        late = f"The job was not ready within {job.START_S:g} s: the machine is too slow."
+        return request, end, codes.NOT_STARTED, late
     if not is_done or process.returncode == -signal.SIGALRM:
-        return request, codes.NOT_STARTED, "The slot was too short for the computation, or the machine too slow."
+        return request, end, codes.NOT_STARTED, "The slot was too short for the computation, or the machine too slow."
     ended = f"The job ended by signal {-process.returncode}." if process.returncode < 0 else ""
-    return request, codes.code_of(process.returncode), ended
+    return request, end, codes.code_of(process.returncode), ended
 
 
 def _start_slot(context: Context, process: subprocess.Popen[bytes], request: Request) -> tuple[Request, bool]:

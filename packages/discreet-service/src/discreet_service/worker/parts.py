@@ -15,7 +15,7 @@ from discreet import workflow
 from discreet.errors import BudgetError, BudgetExceededError, ComputationFailedError
 from discreet.release import Release
 from discreet.workflow.paid_terms import MOST_PARTS
-from discreet_service.clock import now, seconds_until
+from discreet_service.clock import instant_of, seconds_to
 from discreet_service.context import Context
 from discreet_service.store import audit, requests
 from discreet_service.store.requests import Request
@@ -25,13 +25,13 @@ from discreet_service.worker.delivery import WORKER, AtSlotEnd
 class AtShareEnd(AtSlotEnd):
     """Records a part when its share of the slot ends; the request stays as it is."""
 
-    def __init__(self, request: Request, end: str) -> None:
+    def __init__(self, request: Request, end: float) -> None:
         super().__init__(request)
         self._share_end = end
 
     def wait(self) -> None:
         """Sleep until the share ends."""
-        left_s = seconds_until(self._share_end)
+        left_s = seconds_to(self._share_end)
         if left_s < 0:
             self._is_late = True
             raise ComputationFailedError
@@ -49,7 +49,8 @@ class AtShareEnd(AtSlotEnd):
 def buy(context: Context, priced: workflow.PartsRequest, table: Any, request: Request) -> None:
     """Buy parts from the reserved ceiling until they are sure enough, and record them pooled when the slot ends."""
     buyer = priced.buyer()
-    for end in _ends(str(request.slot_end)):
+    slot_end = instant_of(str(request.slot_end))
+    for end in _ends(slot_end):
         method = buyer.next_part()
         if method is None:
             break
@@ -59,7 +60,7 @@ def buy(context: Context, priced: workflow.PartsRequest, table: Any, request: Re
         buyer.add(method, release)
     if not buyer.bought:
         raise BudgetError("A ceiling must pay for one part at least, but it does not. Ask again with a higher one.")
-    _record(context, priced, buyer.pooled(), request)
+    _record(context, priced, buyer.pooled(), request, slot_end)
 
 
 def reference_of(request: Request) -> str:
@@ -67,10 +68,10 @@ def reference_of(request: Request) -> str:
     return f"{request.id}/part"
 
 
-def _ends(slot_end: str) -> tuple[str, ...]:
+def _ends(slot_end: float) -> tuple[float, ...]:
     """When each part's share of the slot ends; the last share is for what all parts came to."""
-    share = seconds_until(slot_end) / (MOST_PARTS + 1)
-    return tuple(now(share * part) for part in range(1, MOST_PARTS + 1))
+    share = seconds_to(slot_end) / (MOST_PARTS + 1)
+    return tuple(slot_end - share * part for part in range(MOST_PARTS, 0, -1))
 
 
 def _part(
@@ -79,7 +80,7 @@ def _part(
     part: workflow.PricedRequest,
     table: Any,
     request: Request,
-    end: str,
+    end: float,
 ) -> Release | None:
     """Return a part: recorded before, or drawn now; None where the ceiling holds no more."""
     stored = context.ledger.stored(part.digest)
@@ -94,13 +95,15 @@ def _part(
     return workflow.fulfil(part, table, reservation, delivery=AtShareEnd(request, end))
 
 
-def _record(context: Context, priced: workflow.PartsRequest, release: Release, request: Request) -> None:
+def _record(
+    context: Context, priced: workflow.PartsRequest, release: Release, request: Request, slot_end: float
+) -> None:
     """Give back what was not drawn, and show the pooled release, when the slot ends."""
     slot = str(request.slot_end)
     signal.setitimer(signal.ITIMER_REAL, 0)  # what the job's start has set
     with suppress(OSError):  # the worker may be dead
         print(".", flush=True)
-    time.sleep(max(0.0, seconds_until(slot)))
+    time.sleep(max(0.0, seconds_to(slot_end)))
     held = context.ledger.held(request.dataset, priced.digest)
     if held is None:
         raise BudgetError("A ceiling must stand until its parts are recorded, but it does not. Ask again.")
