@@ -238,8 +238,11 @@ class Metadata(MetadataFields):
     @property
     def derived(self) -> dict[str, Expression]:
         """The columns that are computed from others of the same row, and how."""
-        texts = ((name, getattr(column, "derived", None)) for name, column in self.columns.items())
-        return {name: parsed(text) for name, text in texts if text is not None}
+        return {
+            name: parsed(column.derived)
+            for name, column in self.columns.items()
+            if isinstance(column, NumericColumn) and column.derived is not None
+        }
 
     @property
     def stored(self) -> tuple[str, ...]:

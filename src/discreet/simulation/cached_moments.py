@@ -1,7 +1,6 @@
 """Selections from noisy moments on simulated tables: the same model in less time, or nearly."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
@@ -52,7 +51,7 @@ class CachedMoments(PreparedMoments):
     def released(self, table: Table, rng: Source) -> "ReadMoments":
         """Draw moments, to be read under any penalty."""
         tuned = self._tuned(table, rng)
-        sums = replace(self.sums, design=tuned.setting.design)
+        sums = self.sums.under(tuned.setting.design)
         record = sums.draw(tuned.moments, self.estimates, self.budget, rng)
         selects_by_part = self.parameters.get("selective_inference") == FISSION
         return ReadMoments(parts_of(self.method.divided(record, rng), FISSION)[0] if selects_by_part else record)

@@ -1,5 +1,6 @@
 """Accuracy against epsilon: the same tables and draws at every epsilon and for every selection, refined in steps."""
 
+import itertools
 import math
 import time
 from collections.abc import Collection, Iterable, Sequence
@@ -71,10 +72,12 @@ class PairedCurves:
         explains: bool = True,
         epsilons: Collection[float] | None = None,
         sure: float | None = None,
+        always: Collection[float] = (),
     ) -> None:
         """Draw so many tables for each of some selections at some epsilons, those that they have included.
 
-        A chance of the right columns whose standard error is at most `sure` needs no more.
+        A chance of the right columns whose standard error is at most `sure` needs no more, but at the epsilons of
+        `always`. Each table is drawn once for all that lack it.
         """
         chosen = [
             (name, epsilon)
@@ -82,10 +85,11 @@ class PairedCurves:
             if (names is None or name in names) and (epsilons is None or epsilon in epsilons)
         ]
         if sure is not None:
-            chosen = [key for key in chosen if self._error(*key) > sure]
-        for first in sorted({self._counts[key] for key in chosen}):
+            chosen = [key for key in chosen if key[1] in always or self._error(*key) > sure]
+        firsts = sorted({self._counts[key] for key in chosen if self._counts[key] < n_tables})
+        for first, end in itertools.pairwise([*firsts, n_tables]):  # those that had fewer have caught up by then
             group = [key for key in chosen if self._counts[key] == first]
-            self._extend(group, range(first, n_tables), n_processes, progress, explains)
+            self._extend(group, range(first, end), n_processes, progress, explains)
 
     def _error(self, name: str, epsilon: float) -> float:
         ratings = self._ratings.get((name, epsilon))

@@ -130,7 +130,9 @@ def size_values(choice: Selection, n_units: int, most: int, rng: Source, n_draws
     logs = np.full((n_draws, most + 1), -np.inf)
     logs[:, 0] = 0.0
     for unit in range(n_units):
-        logs[:, 1:] = np.logaddexp(logs[:, 1:], logs[:, :-1] + gains[:, unit, None] / noise.scale)
+        last = min(unit + 1, most)  # so many units are there yet, at most
+        added = logs[:, :last] + gains[:, unit, None] / noise.scale
+        logs[:, 1 : last + 1] = np.logaddexp(logs[:, 1 : last + 1], added)
     ways = _log_ways(n_units, most)
     values: Floats = logs - ways + largest(noise.noise, ways, rng, n_draws)
     return values

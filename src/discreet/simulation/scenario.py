@@ -363,7 +363,7 @@ class Scenario:
         float
             Ratio of two adjusted R^2, cut to [0, 1].
         """
-        best = self._adjusted(table, self.truth)
+        best: float = table.cached(("worth of all", self.truth), lambda: self._adjusted(table, self.truth))
         return 1.0 if best <= 0.0 else min(max(self._adjusted(table, selected) / best, 0.0), 1.0)
 
     def _adjusted(self, table: SimulatedTable, names: Collection[str]) -> float:

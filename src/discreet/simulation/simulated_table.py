@@ -22,6 +22,11 @@ from discreet.kernels.rows.target_places import clip_counts
 from discreet.kernels.rows.unit_rows import CONSTANT, SCALE, Scaling, shortest_length
 from discreet.typing import Cells, Floats, Integers
 
+MOST_BOUNDS = 64
+"""Lists of columns whose bounds are kept, each with its metadata."""
+
+_BOUNDS: dict[tuple[int, tuple[str, ...]], tuple[Metadata, tuple[Any, ...]]] = {}
+
 
 class SimulatedTable(FrameTable):
     """A table in memory that remembers sums: a plan asks for the same ones again and again.
@@ -232,9 +237,9 @@ class UnitBlock(NamedTuple):
         if scaling is not None:
             x -= np.array(scaling.middles, dtype=np.float64)[:, np.newaxis]
             x *= (np.array(scaling.factors, dtype=np.float64) / SCALE)[:, np.newaxis]  # exact: see `Scaling`
-        squares = np.zeros(x.shape[1])
+        squares, square = np.zeros(x.shape[1]), np.empty(x.shape[1])
         for column in x:
-            squares += column**2
+            squares += np.square(column, out=square)
         length = np.maximum(np.sqrt(squares / GRID**2 + CONSTANT**2), shortest)
         inverse = (1.0 - 2.0**-40) / length  # as `unit_rows` rounds
         rows = np.empty((len(x) + 2, x.shape[1]))
@@ -260,12 +265,20 @@ def _summed(parts: Iterable[npt.NDArray[np.float64]]) -> Integers:
 
 
 def design_key(design: Design) -> tuple[Any, ...]:
-    """Return all that decides how a table's rows are encoded, hashable."""
-    bounds = bounds_key(design.metadata, design.columns)
-    return design.columns, design.center, design.bound, design.row_norm, design.unit_bound, design.scaling, bounds
+    """Return all that decides how a drawn table's rows are encoded, hashable: it holds its derived columns."""
+    columns = (*design.candidates, design.target) if type(design) is Design else design.columns
+    bounds = bounds_key(design.metadata, columns)
+    return columns, design.center, design.bound, design.row_norm, design.unit_bound, design.scaling, bounds
 
 
 def bounds_key(metadata: Metadata, names: Sequence[str]) -> tuple[Any, ...]:
     """Return what may differ between the metadata of one table: private bounds."""
-    columns = [metadata.declared(name) for name in names]
-    return tuple((getattr(column, "lower", None), getattr(column, "upper", None)) for column in columns)
+    key = id(metadata), tuple(names)
+    known = _BOUNDS.get(key)
+    if known is None or known[0] is not metadata:
+        columns = [metadata.declared(name) for name in names]
+        bounds = tuple((getattr(column, "lower", None), getattr(column, "upper", None)) for column in columns)
+        if len(_BOUNDS) >= MOST_BOUNDS:
+            _BOUNDS.clear()
+        _BOUNDS[key] = known = metadata, bounds
+    return known[1]

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -73,8 +73,11 @@ def refined(question: Question, n_processes: int = 1, progress: Told | None = No
     empty = Expectation(
         supposed, choices, (), refused, theory, fits_refused=unfit, asked=tuple(rival.name for rival in own)
     )
-    latest = empty
-    for latest in stages.answers(empty):
+    latest, asked = empty, {rival.name: rival for rival in rivals}
+    for place, answer in enumerate(stages.answers(empty)):
+        if place == 1 or (place == 0 and answer.is_final):  # not before the first figures, as it takes as long as they
+            choices = tuple(replace(each, chance=_chance(first, asked[each.name], question.middle)) for each in choices)
+        latest = replace(answer, choices=choices)
         yield latest
     value = asdict(latest)
     del value["stored"]
@@ -168,7 +171,7 @@ def _is_quick(rival: "Rival", delta: float) -> bool:
 def _choices(
     question: Question, scenario: "Scenario", rivals: "Sequence[Rival]", own: "Sequence[Rival]"
 ) -> tuple[tuple[Choice, ...], dict[str, str]]:
-    """Selections with their costs; those that are refused at all epsilons, with the reason."""
+    """Selections with their costs, as yet without `chance`; those refused at all epsilons, with the reason."""
     answers, refused = list[Choice](), dict[str, str]()
     for rival in rivals:
         prepared, reason = _first(scenario, rival, question.epsilons)
@@ -182,7 +185,7 @@ def _choices(
         is_with_public = known is not None and rival.parameters.get(KNOWN) is known
         parameters = {name: value for name, value in rival.parameters.items() if not (is_with_public and name == KNOWN)}
         facts = rival.name, rival.method, parameters, float(prepared.delta), models
-        answers.append(Choice(*facts, _chance(scenario, rival, question.middle), is_with_public))
+        answers.append(Choice(*facts, is_with_public=is_with_public))
     return tuple(answers), refused
 
 

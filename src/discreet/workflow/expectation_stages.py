@@ -192,9 +192,9 @@ class Stages:
 
     def _extend_where_unsure(self, curve: PairedCurves, n_tables: int, names: Sequence[str]) -> None:
         """At other epsilons than the compared one sure figures need no more, unless a number of tables is named."""
-        question, facts = self._question, (n_tables, names, self._n_processes, self._progress)
-        curve.extend(*facts, epsilons=(question.middle,))
-        curve.extend(*facts, sure=None if question.n_tables else self._counts.sure)
+        question = self._question
+        sure = None if question.n_tables else self._counts.sure
+        curve.extend(n_tables, names, self._n_processes, self._progress, sure=sure, always=(question.middle,))
 
     def _rows(self, curves: Sequence[Sequence[PairedCurves]]) -> tuple[Row, ...]:
         listed = (curve for group in curves for curve in group)

@@ -12,7 +12,7 @@ import numpy as np
 from discreet.errors import InvalidParameterError
 from discreet.kernels.posterior.models import Evidence, Layout, posterior
 from discreet.methods.answers.posterior import PRIORS, averaged, of_moments
-from discreet.methods.moments.noisy_sums import pooled
+from discreet.methods.moments.pooled_records import pooled
 from discreet.release import MomentsRecord, Release
 from discreet.workflow.paid_terms import INTERVAL_LEVEL, Terms
 

@@ -52,7 +52,7 @@ def planned(monkeypatch):
 
 
 @pytest.mark.slow
-def test_it_selects_and_tells_how_it_was_chosen(tmp_path):
+def test_it_selects_and_tells_how_it_was_chosen(tmp_path, planned):
     """From a table with a ledger: the right column, the whole epsilon, and the choice in the release."""
     path = tmp_path / "ledger.sqlite"
     with dc.Ledger(path) as ledger:
@@ -62,6 +62,7 @@ def test_it_selects_and_tells_how_it_was_chosen(tmp_path):
     assert own.get_feature_names_out().tolist() == ["x2"]
     assert own.release_.request["chosen"] == own.chosen_
     assert own.chosen_["by"] == "plan"
+    assert len(planned) == 1
     assert own.chosen_["supposed"] == {"n_true": 1}
     assert own.release_.guarantee.epsilon == 4.0
     assert own.release_.method in ("pcls", "moments", "sis", "decorrelated")

@@ -32,6 +32,9 @@ OCTAVES, STEPS = 5, 40
 STEP_ENDS = np.rint(GRID * np.exp2(-np.arange(STEPS, 0.0, -1.0) * (OCTAVES / STEPS))).astype(np.int64)
 """The distances, in parts of 1 / 32767 of that, where a step begins."""
 
+SIGNED_STEPS = (2 * np.searchsorted(STEP_ENDS, np.arange(GRID + 1)) - STEPS).astype(np.int8)
+"""Of each distance, the steps below it less those above it."""
+
 MOST_ROOM = 0.9
 """Of a center, in half ranges, beyond which it leaves to the nearer bound what this one does."""
 
@@ -108,8 +111,9 @@ class SaturatedRows:
         `OCTAVES` below; in units of 1 / STEPS.
         """
         centers = self._centers[~self.is_two_valued]
-        distances = np.abs(self._real(cells).astype(np.int64) - centers) * GRID // room_of(centers)
-        sums = (2 * np.searchsorted(STEP_ENDS, distances) - STEPS).sum(axis=0, dtype=np.int64)
+        moved = self._real(cells).astype(np.int64) - centers
+        distances = np.minimum(np.abs(moved) * GRID // room_of(centers), GRID)
+        sums = SIGNED_STEPS[distances].sum(axis=0, dtype=np.int64)
         return np.concatenate([[len(cells) * STEPS], sums]) if with_count else sums
 
     @property

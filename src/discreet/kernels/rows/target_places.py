@@ -12,6 +12,9 @@ the middle among them."""
 CLIPS = np.array(sorted(set(np.rint(GRID * np.exp2(np.arange(-192, 1) / 16.0)).tolist())), dtype=np.int64)
 """Bounds of the target that may be chosen, in steps of the public one: 16 an octave, down to 1 / 4096."""
 
+PLACES = np.searchsorted(CLIPS, np.arange(GRID + 1))
+"""Of each size of a target, the first of the `CLIPS` that is no less."""
+
 
 def center_counts(cells: Cells) -> Integers:
     """Return how many rows have their target nearest to each of the `CENTERS`. The target is the last column."""
@@ -21,5 +24,5 @@ def center_counts(cells: Cells) -> Integers:
 
 def clip_counts(cells: Cells) -> Integers:
     """Return how many rows have their target's size at most at each of the `CLIPS`, and above the one before."""
-    places = np.searchsorted(CLIPS, np.abs(cells[:, -1].astype(np.int64)))
+    places = PLACES[np.abs(cells[:, -1].astype(np.int64))]
     return np.bincount(places, minlength=len(CLIPS)).astype(np.int64)

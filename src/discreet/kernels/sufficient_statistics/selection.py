@@ -33,6 +33,9 @@ ROWS_OF_NOISE = 10.0
 LEAST_RESIDUAL = 1e-10
 """Smallest residual variance, as a share of the mean square of y: a perfect fit has none."""
 
+SINGULAR = 1e-15
+"""An eigenvalue below this share of the largest counts as zero."""
+
 ROUNDING = 1e-12
 """Share by which two ways to add up a criterion may differ."""
 
@@ -74,6 +77,20 @@ class WeightedMoments(NamedTuple):
     n_rows: float
 
 
+class Spectrum(NamedTuple):
+    """The eigenvalues of a symmetric matrix, increasing, shape (p,), and its eigenvectors, shape (p, p)."""
+
+    values: Floats
+    vectors: Floats
+
+    def inverse(self) -> Floats:
+        """Return the pseudoinverse of the matrix."""
+        sizes = np.abs(self.values)
+        kept = sizes > SINGULAR * sizes.max(initial=0.0)
+        vectors = self.vectors[:, kept]
+        return np.asarray((vectors / self.values[kept]) @ vectors.T)
+
+
 class BestModels(NamedTuple):
     """The best models of each size, and the best of all.
 
@@ -109,8 +126,9 @@ def weighted(moments: NoisyGram, clean: CleanGram) -> WeightedMoments:
     noisy = moments.xty_variance.any() or clean.error.any() or moments.yty_variance > 0.0
     total = _total(moments, clean.n_rows) if noisy else max(moments.yty, 0.0)
     least = LEAST_RESIDUAL * total / clean.n_rows
-    variance = _noise_variance(moments, clean, total)
-    explained, df = _explained(moments.xty, clean.gram, variance, max(total / clean.n_rows, least))
+    spectrum = Spectrum(*np.linalg.eigh(clean.gram))
+    variance = _noise_variance(moments, clean, total, spectrum)
+    explained, df = _explained(moments.xty, spectrum, variance, max(total / clean.n_rows, least))
     residual = min(max(total - explained, 0.5 * moments.yty_variance**0.5), total)
     s2 = max(residual / max(clean.n_rows - df, 1.0), least, np.finfo(float).tiny ** 0.5)
     if not variance.any():
@@ -287,25 +305,25 @@ def _unbiased_gain(xty: Floats, gram: Floats, variance: Floats, columns: Bools) 
     return float(b @ xty - (inverse * variance[at]).sum()), b  # noise of variance W adds tr(G^-1 W)
 
 
-def _explained(xty: Floats, gram: Floats, variance: Floats, s2: float) -> tuple[float, float]:
+def _explained(xty: Floats, spectrum: Spectrum, variance: Floats, s2: float) -> tuple[float, float]:
     """Return how much of y'y all columns explain, and their degrees of freedom, the noise left out."""
-    values, vectors = np.linalg.eigh(gram)
+    values, vectors = spectrum
     is_regular = values > 1e-12 * max(float(values[-1]), 0.0)
     values, vectors = values[is_regular], vectors[:, is_regular]
-    noise = np.einsum("ik,ij,jk->k", vectors, variance, vectors)
+    noise = (vectors * (variance @ vectors)).sum(axis=0)
     reliable = s2 * values / (s2 * values + noise) if s2 > 0.0 else np.where(noise > 0.0, 0.0, 1.0)
     square = np.maximum((vectors.T @ xty) ** 2 - noise, 0.0)
     return float((reliable * square / values).sum()), float(reliable.sum())
 
 
-def _noise_variance(moments: NoisyGram, clean: CleanGram, total: float) -> Floats:
+def _noise_variance(moments: NoisyGram, clean: CleanGram, total: float, spectrum: Spectrum) -> Floats:
     """Variance of the noise in X'y and of (error of G) b."""
     noise = np.diag(moments.xty_variance).astype(np.float64)
     if not clean.error.any() and moments.known is None:
         return noise
-    inverse = np.linalg.pinv(clean.gram, hermitian=True)
+    inverse = spectrum.inverse()
     b = inverse @ moments.xty
-    square = np.maximum(b**2 - np.einsum("ij,jk,ki->i", inverse, noise, inverse), 0.0)
+    square = np.maximum(b**2 - inverse**2 @ noise.diagonal(), 0.0)
     size = float(square @ clean.gram.diagonal())
     square *= min(1.0, total / size) if size > 0.0 else 1.0  # no more than there is to explain
     b = np.sign(b) * np.sqrt(square)

@@ -3,6 +3,7 @@
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 
@@ -47,7 +48,7 @@ class ColumnScales:
 
     design: Design
 
-    @property
+    @cached_property
     def is_numeric(self) -> tuple[bool, ...]:
         """Which of x's columns are not a level's."""
         names = zip(self.design.candidates, self.design.widths, strict=True)

@@ -352,8 +352,8 @@ class MomentAnswers:
     def _model(self, names: Sequence[str], references: frozenset[int]) -> list[int]:
         """Places of a model's columns: with a constant, one level of each category is left out."""
         left_out = references if self.constant is not None else frozenset[int]()
-        places = enumerate(self.record.owners)
-        return [j for j, owner in places if owner is None or (owner in names and j not in left_out)]
+        places, inside = enumerate(self.record.owners), frozenset((None, *names))
+        return [j for j, owner in places if owner in inside and j not in left_out]
 
     def _compared(self, names: Sequence[str]) -> Floats:
         """A model's coefficients as combinations of those against the most frequent levels.

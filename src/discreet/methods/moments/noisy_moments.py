@@ -89,7 +89,7 @@ class PreparedMoments(Preparation):
     def _drawn(self, table: Table, rng: Source, progress: Progress | None) -> tuple[Tuned, NoisySums, MomentsRecord]:
         """Return the private estimates, the sums with the bounds that these set, and their moments with noise."""
         tuned = self._tuned(table, rng, progress)
-        sums = replace(self.sums, design=tuned.setting.design)
+        sums = self.sums.under(tuned.setting.design)
         record = sums.draw(tuned.moments, self.estimates, self.budget, rng)
         clipped = clipped_rows(self.tuning, tuned.clipped, record.n_rows, self.method._is_unbent)
         return tuned, sums, record.model_copy(update={"clipped": clipped})

@@ -1,7 +1,7 @@
 """Second moments of a design, released once with additive noise: which sums, at which sensitivity, in which record."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -25,6 +25,9 @@ from discreet.typing import Bools, Floats, Integers
 
 CLAIM = "methods/moments/noisy_moments.privacy.md"
 BLOCKS = ("X'y", "diagonal of X'X", "X'X", "y'y", "rows")
+KEPT = ("columns", "owners", "noisy_entries", "_pairs", "_is_numeric", "_own_units", "_references", "_labels")
+"""What private estimates of the target and of columns' scales leave as it is."""
+
 Sensitivity = tuple[Fraction, str]
 
 
@@ -51,6 +54,14 @@ class NoisySums:
     declared: Mapping[str, tuple[float, float]]
     uncorrelated: bool
     known: KnownColumns | None = None
+
+    def under(self, design: Design) -> "NoisySums":
+        """Return the sums of the same columns of a design that private estimates changed; what stays is kept."""
+        sums, own = replace(self, design=design), self.design
+        same = design.candidates == own.candidates and design.is_weighted == own.is_weighted
+        if same and design.metadata is own.metadata:
+            sums.__dict__.update((name, getattr(self, name)) for name in KEPT)
+        return sums
 
     # ---- which sums
 
@@ -99,6 +110,12 @@ class NoisySums:
             public_pairs &= np.eye(len(owners), dtype=np.bool_) | (owners == "")[:, None] | (owners == "")[None, :]
         noisy_entries: Bools = noisy & ~public_pairs
         return noisy_entries
+
+    @cached_property
+    def _pairs(self) -> dict[str, Integers]:
+        """Places of the noisy entries of each block of X'X, its upper half. Shapes: (n, 2) each."""
+        places = {BLOCKS[1]: np.diag(np.diagonal(self.noisy_entries)), BLOCKS[2]: np.triu(self.noisy_entries, 1)}
+        return {name: np.argwhere(entries) for name, entries in places.items()}
 
     @cached_property
     def _widths(self) -> tuple[int, ...]:
@@ -177,9 +194,7 @@ class NoisySums:
 
         Shapes: moments (n_columns, n_columns).
         """
-        at = np.array(self.columns)
-        places = {BLOCKS[1]: np.diag(np.diagonal(self.noisy_entries)), BLOCKS[2]: np.triu(self.noisy_entries, 1)}
-        pairs = {name: np.argwhere(entries) for name, entries in places.items()}
+        at, pairs = np.array(self.columns), self._pairs
         exact_sums = {BLOCKS[0]: moments[at, -1], BLOCKS[3]: moments[-1:, -1], BLOCKS[4]: moments[:1, 0]}
         exact_sums |= {name: moments[at[entries[:, 0]], at[entries[:, 1]]] for name, entries in pairs.items()}
         drawn = drawn_together(estimates, {name: sums.tolist() for name, sums in exact_sums.items()}, budget, rng)
@@ -237,17 +252,14 @@ class NoisySums:
         n_rows: float,
         n_rows_variance: float,
     ) -> MomentsRecord:
-        centers, halves, labels = [], [], []
-        for owner, label, (moved, width) in zip(self.owners, self._labels(), self._scaling, strict=True):
-            column = None if owner is None else self.design.metadata.declared(owner)
-            middle, half = half_width(column) if isinstance(column, NumericColumn) else (0.0, 1.0)
+        centers, halves = [], []
+        for (middle, half), (moved, width) in zip(self._own_units, self._scaling, strict=True):
             centers.append(middle + half * moved)
             halves.append(half * width)
-            labels.append(label)
         return MomentsRecord(
             grid=GRID,
             constant=self._constant,
-            labels=tuple(labels),
+            labels=self._labels,
             owners=self.owners,
             centers=tuple(centers),
             half_widths=tuple(halves),
@@ -264,11 +276,24 @@ class NoisySums:
             xty_variance=(xty_variance,) * len(xty),
             yty_variance=yty_variance,
             rows_per_unit=self.design.metadata.rows_per_unit,
-            references=self._references(),
+            references=self._references,
             known=self._known_record,
             offset=self.adjustment.offset,
             weights=self.adjustment.weights,
         )
+
+    @cached_property
+    def _is_numeric(self) -> tuple[bool, ...]:
+        """Which of X's columns are neither the constant nor a level's."""
+        declared = self.design.metadata.declared
+        return tuple(owner is not None and isinstance(declared(owner), NumericColumn) for owner in self.owners)
+
+    @cached_property
+    def _own_units(self) -> tuple[tuple[float, float], ...]:
+        """Middle and half range of each of X's columns in its own unit."""
+        columns = zip(self.owners, self._is_numeric, strict=True)
+        declared: Any = self.design.metadata.declared
+        return tuple(half_width(declared(owner)) if numeric else (0.0, 1.0) for owner, numeric in columns)
 
     @property
     def _scaling(self) -> list[tuple[float, float]]:
@@ -282,9 +307,8 @@ class NoisySums:
     @property
     def _ends(self) -> tuple[tuple[float, float], ...]:
         """Least and largest value of each of X's columns, as they are scaled."""
-        metadata, ends = self.design.metadata, list[tuple[float, float]]()
-        for owner, (moved, width) in zip(self.owners, self._scaling, strict=True):
-            is_numeric = owner is not None and isinstance(metadata.declared(owner), NumericColumn)
+        ends = list[tuple[float, float]]()
+        for owner, is_numeric, (moved, width) in zip(self.owners, self._is_numeric, self._scaling, strict=True):
             constant_or_level = (1.0, 1.0) if owner is None else (0.0, 1.0)
             ends.append(((-1.0 - moved) / width, (1.0 - moved) / width) if is_numeric else constant_or_level)
         return tuple(ends)
@@ -307,6 +331,7 @@ class NoisySums:
         squares = gram[0][0] / self.design.constant**2 if self.fit_intercept else _trace(gram) / GRID**2 / longest
         return max(min(squares, n_rows), min(1.0, self.design.row_norm**2 / longest) * n_rows)
 
+    @cached_property
     def _references(self) -> tuple[int, ...]:
         """Places, among X's columns, of the levels that a regression compares others with."""
         references, at = list[int](), 1 if self.fit_intercept else 0
@@ -317,42 +342,14 @@ class NoisySums:
             at += width
         return tuple(references)
 
-    def _labels(self) -> list[str]:
+    @cached_property
+    def _labels(self) -> tuple[str, ...]:
         labels = ["(intercept)"] if self.fit_intercept else []
         for name in self.design.candidates:
             column = self.design.metadata.declared(name)
             levels = column.levels if isinstance(column, CategoryColumn) else None
             labels += [f"{name}={level}" for level in levels] if levels else [name]
-        return labels
-
-
-def pooled(records: Sequence[MomentsRecord]) -> MomentsRecord:
-    """Return the means of the same moments, drawn several times, weighted by the precision of each draw's noise.
-
-    Gaussian noise is then as small as that of one draw at the cost of all; that of draws for pure epsilon is larger, as
-    its precision goes with the square of epsilon.
-    """
-    first = records[0]
-    precisions = [1.0 / max(record.xty_variance[0], 1e-300) for record in records]
-    weights = [precision / sum(precisions) for precision in precisions]
-
-    def mean(values: Sequence[Any]) -> Any:
-        """Of whole numbers or tuples of them."""
-        if isinstance(values[0], tuple):
-            return tuple(mean(entries) for entries in zip(*values, strict=True))
-        total = sum(weight * value for weight, value in zip(weights, values, strict=True))
-        return round(total) if isinstance(values[0], int) else total
-
-    def spread(values: Sequence[Any]) -> Any:
-        """Of independent noise: the squares of the weights count."""
-        if isinstance(values[0], tuple):
-            return tuple(spread(entries) for entries in zip(*values, strict=True))
-        return sum(weight**2 * value for weight, value in zip(weights, values, strict=True))
-
-    changed = {name: mean([getattr(record, name) for record in records]) for name in ("gram", "xty", "yty", "n_rows")}
-    variances = ("gram_variance", "xty_variance", "yty_variance", "n_rows_variance")
-    changed |= {name: spread([getattr(record, name) for record in records]) for name in variances}
-    return first.model_copy(update=changed)
+        return tuple(labels)
 
 
 def noisy_gram(record: MomentsRecord) -> NoisyGram:

@@ -23,7 +23,8 @@ from discreet.methods.moments.level import SHARE_OF_MEDIAN, SHARE_OF_SUM, level_
 from discreet.methods.moments.moment_answers import MomentAnswers
 from discreet.methods.moments.moments_method import MomentsMethod
 from discreet.methods.moments.noisy_moments import PreparedMoments, check_scale
-from discreet.methods.moments.noisy_sums import NoisySums, pooled
+from discreet.methods.moments.noisy_sums import NoisySums
+from discreet.methods.moments.pooled_records import pooled
 from discreet.methods.moments.whitened_sums import Directions, WhitenedSums, sums_of_directions
 from discreet.methods.subset_selection.tuning import Tuned
 from discreet.methods.subset_selection.tuning_plan import Tuning

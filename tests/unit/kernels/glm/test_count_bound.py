@@ -1,11 +1,14 @@
 """Where counts are clipped: the histogram of the counts, and the bound that is chosen from it."""
 
+import functools
 import itertools
 
 import numpy as np
 import pytest
 from scipy.stats import poisson as law
+from tests.effort import either
 
+from discreet.kernels.glm import count_bound
 from discreet.kernels.glm.count_bound import UNIT, HistogramRequest, _laws, _likely, _variance, bounds_of, chosen_bound
 from discreet.kernels.glm.families import clipped_poisson, poisson
 from discreet.kernels.moments.moments import GRID
@@ -134,9 +137,10 @@ def test_a_bound_beyond_64_bits_makes_a_family(declared):
     assert family.responses().max() == family.high
 
 
-@pytest.mark.parametrize("largest", [1e90, 1e200, 1e300])
-def test_a_bound_that_is_hardly_a_float_ends_in_one(largest):
+@pytest.mark.parametrize("largest", either([1e90, 1e300], [1e90, 1e200, 1e300]))
+def test_a_bound_that_is_hardly_a_float_ends_in_one(largest, monkeypatch):
     """Whatever is declared and seen: an error would cost the charge."""
+    monkeypatch.setattr(count_bound, "_laws", functools.cache(count_bound._laws))  # the same for both
     for counts in (np.zeros(100), np.full(100, largest)):
         bound = chosen(counts, largest, 0.1, noise=RNG).bound
         assert 1 <= bound <= largest

@@ -1,5 +1,7 @@
 """Noisy moments in two parts: what they add up to, that they do not go together, and that intervals hold."""
 
+import functools
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -75,9 +77,15 @@ def test_the_dividing_noise_depends_on_the_moments_alone():
     assert with_parts(record, Source.seeded(5)) != with_parts(record, Source.seeded(6))
 
 
+@functools.cache
+def whole(seed):
+    """Moments of a table without any effect, as they are before they are divided."""
+    return released(seed, effects=(), selective_inference="none")
+
+
 def scores(divide, seed):
     """Of both parts X'y - X'X b, in standard deviations of the whole."""
-    record = divide(released(seed, effects=(), selective_inference="none"), Source.seeded(seed))
+    record = divide(whole(seed), Source.seeded(seed))
     return [np.array(part.xty[1:]) / record.grid**2 for part in parts_of(record, "fission")]
 
 

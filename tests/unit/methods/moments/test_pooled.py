@@ -2,7 +2,7 @@
 
 import pytest
 
-from discreet.methods.moments.noisy_sums import pooled
+from discreet.methods.moments.pooled_records import pooled
 from discreet.release import MomentsRecord
 
 
