@@ -1,11 +1,14 @@
 """In which coordinates the later passes see rows, and to which length: where noise hides least of what is likely."""
 
+import math
+from dataclasses import replace
+
 import numpy as np
 
-from discreet.kernels.glm.families import Groups
+from discreet.kernels.glm.families import WHOLE, Family, Groups
 from discreet.kernels.glm.likely_rows import LikelyRows
 from discreet.kernels.glm.pooled_score import Pool, Turned
-from discreet.kernels.glm.problem import LOOK, Problem
+from discreet.kernels.glm.problem import LOOK, SEARCH, Problem
 from discreet.kernels.glm.requests import best_request
 from discreet.kernels.glm.sandwich import SPREAD
 from discreet.kernels.glm.score import ScoreModel
@@ -26,6 +29,20 @@ SEEN = 2.0
 """Errors below so much of what sampling alone makes them are mostly sampling's: rows are turned, so that none counts
 less."""
 
+FEW, SPANS = 2.0, 6.0
+"""Residuals of counts are first taken whole between their bound and so many counts and standard deviations of Poisson
+ones: the geometric mean."""
+
+HIDDEN = 0.3
+"""Or up to where a search's noise is so much of what sampling does."""
+
+LOOSER = 3.0
+"""In coordinates in which scores vary alike they are cut so much further out, until a look tells more."""
+
+UNEVEN, UNEXPECTED = 3.0, 1.4
+"""Rows are seen in such coordinates where scores vary so many times as much in a direction as the constant's do, and
+so many times as much as the law of counts expects there beside the constant's."""
+
 CURVATURE_SHARE = 0.03
 """Of the rows' weights: longer rows count whole in weighted products while the noise there is below this."""
 
@@ -35,8 +52,8 @@ LONGER = 2
 MOSTLY_NOISE = 40.0
 """Nor where it makes the error so many times as large as sampling alone does."""
 
-RESOLVED = 1e-6
-"""Of the largest variance of a direction: the least that counts."""
+RESOLVED, RESOLVED_WEIGHT = 1e-6, 1e-3
+"""Of the largest variance of a direction, and of the largest information: the least that counts."""
 
 
 def in_best_coordinates(problem: Problem, model: ScoreModel, pool: Pool, theta: Floats) -> Pool:
@@ -48,6 +65,8 @@ def in_best_coordinates(problem: Problem, model: ScoreModel, pool: Pool, theta: 
     p, curve, later = problem.n_coefficients, pool.curve, 1.0 - problem.start
     rows = LikelyRows.of(problem.family, theta, curve.center, curve.spread, pool.n_rows, problem.groups, curve.fixed)
     turn = turn_of(curve.center[:p], curve.spread[:p, :p], pool.spread_noise * p**0.5, float(p) ** 0.5)
+    longest = _longest_residual(problem.family, rows)
+    turn = turn.to(turn.length, longest * turn.length)
     whole = pool.in_coordinates(Turned(turn, turn.length, 1.0, 1.0, 1.0))
     back = np.linalg.inv(turn.natural).astype(np.float64)
     request, _, loss = best_request(problem, model, whole, theta, later)
@@ -67,8 +86,49 @@ def in_best_coordinates(problem: Problem, model: ScoreModel, pool: Pool, theta: 
     # Where scores are cut short rows are longer than that if four times the noise allows it.
     most = [allowed * (2.0 if k <= best + LONGER else 1.0) for k in range(len(choices))]
     at = max(k for k, length in enumerate(choices) if k == best or length <= most[k])
-    cut = problem.family.residual_bound * choices[best]
+    cut = longest * choices[best]
+    if problem.family.counts:  # whatever the guess, what noise hides nothing of is whole
+        search = (loss * later / SEARCH) ** 0.5 / turn.cut  # of a score that is cut at 1
+        free = HIDDEN * float(rows.weights.sum()) ** 0.5 / max(search, 1e-300)
+        cut = max(cut, min(free, WHOLE * problem.family.residual_bound * choices[best]))
     return pool.in_coordinates(rows.turned(turn.to(choices[at], cut), choices[-1], parts[at], as_they_are))
+
+
+def in_even_coordinates(problem: Problem, model: ScoreModel, pool: Pool, theta: Floats) -> Pool:
+    """Return the pool whose later passes see rows in coordinates in which scores vary alike in all directions.
+
+    There scores are longer than in others, and what they are cut at and their noise are those of all. What is known in
+    the earlier coordinates is left out: scores were cut by another length there.
+    """
+    if pool.turned is None:
+        return pool
+    before, curve = pool.turned.turn, pool.curve
+    variance, expected = (
+        before.natural @ each @ before.natural.T / max(float(each[0, 0]), 1e-300)
+        for each in (model.sampling, model.information)
+    )
+    values, vectors = np.linalg.eigh((variance + variance.T) / 2.0)
+    sizes, basis = np.linalg.eigh((expected + expected.T) / 2.0)
+    whitened = basis / np.sqrt(np.maximum(sizes, RESOLVED_WEIGHT * float(sizes[-1])))
+    beyond = np.linalg.eigvalsh(whitened.T @ variance @ whitened)
+    if not (values[-1] > UNEVEN and beyond[-1] > UNEXPECTED):
+        return pool
+    matrix = (vectors / np.sqrt(np.maximum(values, 1.0 / UNEVEN))) @ vectors.T @ before.natural
+    turn = Turn.of(matrix, before.length).to(before.length, LOOSER * before.cut)
+    plain = Pool(pool.family, pool.first, offset=pool.offset, cap=pool.cap)
+    rows = LikelyRows.of(pool.family, theta, curve.center, plain.curve.spread, pool.n_rows, problem.groups, curve.fixed)
+    as_they_are = np.minimum(1.0, problem.cap / (rows.rows**2).sum(axis=1))
+    parts, longest = parts_of(turn, rows.rows, turn.length), lengths(turn, problem.groups)[-1]
+    return pool.in_coordinates(replace(rows.turned(turn, longest, parts, as_they_are), is_even=True))
+
+
+def _longest_residual(family: Family, rows: LikelyRows) -> float:
+    """Return the residual to which scores are first taken whole: a look tells of those that are longer."""
+    bound = family.residual_bound
+    if not family.counts:
+        return bound
+    expected = FEW + SPANS * math.sqrt(float(rows.weights.sum()) / rows.n_rows)
+    return min(bound, math.sqrt(bound * expected))
 
 
 def turn_of(center: Floats, spread: Floats, noise: float, length: float) -> Turn:

@@ -7,7 +7,7 @@ and the products are added up exactly. So a row's part depends on that row alone
 import importlib
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -39,6 +39,9 @@ DISPERSED_SIZE = 2.0
 LARGEST_MEAN = 2.0
 """Of counts, in units of their bound."""
 
+WHOLE = 64.0
+"""Of means and residuals, in units of the bound, where counts are hardly clipped; tables have 32,767 steps for it."""
+
 LARGEST_PREDICTOR = 30.0
 """The tables end here; a linear predictor beyond it is clipped."""
 
@@ -64,11 +67,13 @@ class Family:
     counts : bool
         Responses are rounded to whole numbers.
     cells_end : float, optional
-        What a cell of GRID is, where that is above `high`: responses in between are clipped to `high`.
+        What a cell of GRID is, where that is not `high`: responses above `high` are clipped to it.
     is_smooth : bool
         The mean is that of clipped counts, smooth up to `high`.
     dispersed_mean : callable, optional
         The mean that clipped counts have where they are more spread than Poisson ones.
+    weight_bound : float
+        Weights in sums of products are no larger.
     """
 
     name: str
@@ -82,6 +87,7 @@ class Family:
     cells_end: float | None = None
     is_smooth: bool = False
     dispersed_mean: Callable[[Floats], Floats] | None = None
+    weight_bound: float = math.inf
 
     def responses(self) -> Floats:
         """Return the response of each cell, from -GRID to GRID."""
@@ -156,6 +162,16 @@ def clipped_poisson(largest: float, cells_end: float | None = None) -> Family:
         return expected
 
     return Family("poisson", mean, weight, np.log, 0.0, cap, cap, True, cells_end, True, dispersed)
+
+
+def whole_counts(family: Family) -> Family:
+    """Return the family of the same counts, hardly clipped: where their scores are cut, noise does not grow with it.
+
+    A weighted product is still no larger than that of a mean at the bound.
+    """
+    end = family.high if family.cells_end is None else family.cells_end
+    largest = WHOLE / LARGEST_MEAN * family.high
+    return replace(poisson(largest, WHOLE * family.high), cells_end=end, weight_bound=max(family.high, 1.0))
 
 
 @dataclass(frozen=True)
@@ -332,7 +348,7 @@ def score_map(
     eta = np.arange(first, last + 1) / STEPS
     constant, slope = (line.constant, line.slope) if line is not None else (0.0, 0.0)
     mean = family.mean(eta) - share * (constant + slope * eta)
-    weight = family.weight(eta) - share * slope
+    weight = np.minimum(family.weight(eta), family.weight_bound) - share * slope
     ends = (1.0 - share) * np.array([[family.low], [family.high]])
     residual_unit = max(min(float(np.abs(ends - mean).max()), family.residual_bound), 1e-9)
     weight_unit = max(float(np.abs(weight).max()), 1e-9)  # so that the integers use their whole range

@@ -28,10 +28,13 @@ class LikelyRows:
         Per half range.
     weights : ndarray of float, shape (m,)
         They add up to the number of rows at a weight of 1.
+    n_rows : float
+        That these stand for.
     """
 
     rows: Floats
     weights: Floats
+    n_rows: float
 
     @classmethod
     def of(
@@ -48,7 +51,7 @@ class LikelyRows:
         coefficients = np.concatenate([theta, np.zeros(0) if fixed is None else fixed])
         rows = _columns(center, spread, groups)
         weights = family.weight(rows @ coefficients) * (n_rows / len(rows))
-        return cls(rows[:, : len(theta)], np.maximum(weights, 1e-300))
+        return cls(rows[:, : len(theta)], np.maximum(weights, 1e-300), n_rows)
 
     def turned(self, turn: Turn, longest: float, parts: Floats, before: Floats) -> Turned:
         """Return coordinates with what is likely of rows there, which counted `before` in the first pass."""

@@ -17,9 +17,16 @@ from dataclasses import replace
 
 import numpy as np
 
-from discreet.kernels.glm.coordinates import in_best_coordinates
+from discreet.kernels.glm.coordinates import in_best_coordinates, in_even_coordinates
 from discreet.kernels.glm.count_bound import CountBound, HistogramRequest, chosen_bound
-from discreet.kernels.glm.families import clipped_poisson, linear_map, predictor_bounds, score_map
+from discreet.kernels.glm.families import (
+    clipped_poisson,
+    linear_map,
+    poisson,
+    predictor_bounds,
+    score_map,
+    whole_counts,
+)
 from discreet.kernels.glm.open_ways import OpenWays
 from discreet.kernels.glm.pooled_score import Pool
 from discreet.kernels.glm.problem import LOOK, SEARCH, Problem
@@ -32,7 +39,17 @@ from discreet.kernels.glm.requests import (
     spread_mu,
     with_histogram,
 )
-from discreet.kernels.glm.sandwich import SPREAD, Reliability, SpreadRequest, Units, spread_pass
+from discreet.kernels.glm.sandwich import (
+    EARLY_SPREAD,
+    LONG_LENGTHS,
+    SPREAD,
+    TYPICAL_LENGTHS,
+    Reliability,
+    Spread,
+    SpreadRequest,
+    Units,
+    spread_pass,
+)
 from discreet.kernels.glm.score import ScoreModel, Turned, minimize
 from discreet.kernels.glm.score_fit import Fit, ScoreFit, symmetric
 from discreet.kernels.glm.score_looks import LookRequest, look, seen_scores
@@ -80,12 +97,18 @@ PARTS = (0.0, 0.25, 0.5, 0.75, 1.0)
 LITTLE_NOISE = 0.02
 """Beside the sampling variance of a score: where all rows count alike, noise is no more than this."""
 
-MOST_SEARCHES = 6
+MOST_SEARCHES = 5
 
-MOST_PASSES = MOST_SEARCHES + 4
+MOST_PASSES = MOST_SEARCHES + 5
+
+BEFORE_EVEN = 2
+"""Passes after the first one in coordinates in which columns vary alike, but scores of counts may not."""
 
 SETTLED = 0.1
 """A step that changes linear predictors less than this is the last."""
+
+NEAR_ENOUGH = 1.0
+"""Of the estimate's error."""
 
 LOST, ASTRAY, BEYOND_NOISE = 5.0, 1.0, 5.0
 """Nothing is told where the step after the last pass changes linear predictors more than the first, or more than the
@@ -134,42 +157,79 @@ def noisy_newton(problem: Problem) -> Generator[AnyRequest, Floats, Fit]:
     theta, is_settled = _shrunken(problem, model), _hides_a_search(model)
     if not is_settled:
         pool = in_best_coordinates(problem, model, pool, _within_reach(problem, theta))
-    limit, before = None, np.zeros_like(theta)
+        if pool.turned is not None and family.counts:
+            problem = replace(problem, family=whole_counts(family))
+            # Columns are bounded, the curve's are not: its mean is level where hardly any row's is.
+            pool = replace(pool, family=poisson(family.high), first_family=family)
+    before, n_searches, is_even = np.zeros_like(theta), 0, not _is_evened(problem, pool)
     while left > 0.0:
         theta = _within_reach(problem, theta)
-        is_last = is_settled or left < 2.0 * SEARCH or len(pool.scores) == MOST_SEARCHES
-        share = left if is_last else SEARCH
-        if is_last and pool.turned is not None:
+        if not is_even and (is_settled or n_searches == BEFORE_EVEN):
+            spread = _spread(problem, model, pool, theta, EARLY_SPREAD)
+            varied, _ = spread.robust(model, (yield spread.request()))
+            pool, left, is_even = in_even_coordinates(problem, varied, pool, theta), left - EARLY_SPREAD, True
+            is_settled = is_settled and bool(pool.scores)
+        to_come = LOOK if pool.turned is not None and pool.limit is None else 0.0
+        is_last = is_settled or n_searches == MOST_SEARCHES
+        is_last = is_last or left < 2.0 * SEARCH + to_come + (0.0 if is_even else EARLY_SPREAD)
+        if is_last and to_come and pool.scores:
             seen = look(problem, pool, theta)
-            pool, limit = seen_scores(problem, model, pool, seen, (yield seen), theta, share)
-            share -= LOOK
-        points = [_nearer(pool, theta, part) for part in (PARTS if is_last and not pool.scores else (1.0,))]
-        request, linear_share, _ = min(
-            (best_request(problem, model, pool, at, share) for at in points), key=lambda best: best[2]
-        )
-        sums = natural_sums(problem, request, (yield request))
-        sums = sums if limit is None else sums.moved(limit.left_out)
-        pool.add(request.row_map.theta, sums, linear_share)
-        model, left = pool.model(), 0.0 if is_last else left - share
+            left -= LOOK
+            pool = seen_scores(problem, model, pool, seen, (yield seen), theta, left)
+        else:
+            share = left if is_last else SEARCH
+            points = [_nearer(pool, theta, part) for part in (PARTS if is_last and not pool.scores else (1.0,))]
+            request, linear_share, _ = min(
+                (best_request(problem, model, pool, at, share) for at in points), key=lambda best: best[2]
+            )
+            sums = natural_sums(problem, request, (yield request))
+            pool.add(request.row_map.theta, sums, linear_share)
+            left, n_searches = 0.0 if is_last else left - share, n_searches + 1
+        model = pool.model()
         best = _shrunken(problem, model)
         step = best - theta
-        is_settled = model.change(step) < max(SETTLED, STEP_NOISE * _noise(model))
+        is_settled = _is_settled(model, best, step, pool.turned is not None)
         before = _step(model, step, before)
         theta = theta + before
     first, information = pool.first_of_columns, pool.information()
-    open_ways = OpenWays(separating_sums(problem.family, first, problem.groups), undetermined(*information))
+    open_ways = OpenWays(separating_sums(family, first, problem.groups), undetermined(*information))
     is_told = model.change(step) <= min(LOST, max(ASTRAY, BEYOND_NOISE * _noise(model)))
     if not problem.robust:
         return _fit(problem, model, open_ways, is_told=is_told)
-    theta, offset = _within_reach(problem, best), problem.offset or 0.0
-    bounds, turn = predictor_bounds(theta, problem.groups, offset), None if pool.turned is None else pool.turned.turn
-    row_map = score_map(family, theta, bounds, offset=offset, cap=problem.cap, turn=turn)
+    spread = _spread(problem, model, pool, _within_reach(problem, best), SPREAD)
+    model, known = spread.robust(model, (yield spread.request()))
+    return _fit(problem, model, open_ways, known, is_told)
+
+
+def _spread(problem: Problem, model: ScoreModel, pool: Pool, theta: Floats, share: float) -> Spread:
+    """Return the pass that tells how much scores vary, of whole ones."""
+    offset, turn = problem.offset or 0.0, None if pool.turned is None else pool.turned.turn
+    turn = None if turn is None else turn.to(turn.length, math.inf)
+    bounds = predictor_bounds(theta, problem.groups, offset)
+    row_map = score_map(problem.family, theta, bounds, offset=offset, cap=problem.cap, turn=turn)
     count = problem.n_units or max(pool.n_rows / problem.rows_per_unit, 1.0)
     norm = (problem.longest if turn is None else problem.squared_norm) ** 0.5
     units = Units(count, problem.rows_per_unit, norm, problem.replace)
-    spread = spread_pass(model, theta, row_map, spread_mu(problem), units, pool.dispersion(theta))
-    model, known = spread.robust(model, (yield spread.request()))
-    return _fit(problem, model, open_ways, known, is_told)
+    lengths = LONG_LENGTHS if problem.family.counts and turn is not None else TYPICAL_LENGTHS
+    return spread_pass(model, theta, row_map, spread_mu(problem, share), units, pool.dispersion(theta), lengths)
+
+
+def _is_evened(problem: Problem, pool: Pool) -> bool:
+    """Tell whether a pass is to find in which coordinates scores vary alike."""
+    return pool.turned is not None and problem.robust and problem.family.counts
+
+
+def _is_settled(model: ScoreModel, best: Floats, step: Floats, is_turned: bool) -> bool:
+    """Tell whether a step changes nothing that matters."""
+    if is_turned:
+        return model.change(step) < SETTLED and _beside_error(model, best, step) < NEAR_ENOUGH
+    return model.change(step) < max(SETTLED, STEP_NOISE * _noise(model))
+
+
+def _beside_error(model: ScoreModel, coef: Floats, step: Floats) -> float:
+    """Return how long a step is beside the estimate's error, in the root mean square over directions."""
+    square = float(step @ model.distance(coef[None])[2][0] @ step)
+    return float((max(square, 0.0) / len(step)) ** 0.5)
 
 
 def _step(model: ScoreModel, step: Floats, before: Floats) -> Floats:
@@ -245,7 +305,7 @@ def _shrunken(problem: Problem, model: ScoreModel) -> Floats:
     Efron and Morris 1973; MacKay 1992.
     """
     family, settled = problem.family, model.settled(model.point)
-    level = TYPICAL_COUNT * family.high if family.counts else family.middle
+    level = TYPICAL_COUNT * min(family.high, family.weight_bound) if family.counts else family.middle
     prior = np.zeros(problem.n_coefficients)
     prior[0] = float(family.link(np.array([level]))[0])
     of_slopes = PRIOR_SHARES * float(problem.precision[0]) ** -0.5

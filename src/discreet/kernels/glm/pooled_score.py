@@ -56,11 +56,12 @@ class Sums:
 
 @dataclass(frozen=True)
 class ScoreAt:
-    """A pass's sums at a point, less a share of their linear part."""
+    """A pass's sums at a point, less a share of their linear part; and errors of what is added for cut scores."""
 
     theta: Floats
     sums: Sums
     linear_share: float
+    cut_errors: Floats
 
 
 @dataclass(frozen=True)
@@ -79,6 +80,8 @@ class Turned:
         Of the columns' covariance: what is left of it where rows count so.
     share : float
         What makes of an information a score's variance.
+    is_even : bool
+        Scores have been seen to vary alike in all directions there.
     """
 
     turn: Turn
@@ -86,6 +89,7 @@ class Turned:
     part: float
     spread: float
     share: float
+    is_even: bool = False
 
 
 @dataclass
@@ -107,8 +111,10 @@ class Pool:
         Squared norm from which on a row counts less.
     turned : Turned, optional
         The later passes' sums are of rows in these coordinates, without a linear share.
-    cut_error : ndarray of float, shape (p,), optional
-        Variance of what is not known of long scores' parts that are cut off, in these coordinates.
+    limit : LengthLimit, optional
+        Where later passes cut scores.
+    first_family : Family, optional
+        The response's law in the first pass, where that is another.
     """
 
     family: Family
@@ -117,11 +123,13 @@ class Pool:
     offset: float | None = None
     cap: float = math.inf
     turned: Turned | None = None
-    cut_error: Floats | None = None
+    limit: LengthLimit | None = None
+    first_family: Family | None = None
 
     def add(self, theta: Floats, sums: Sums, linear_share: float) -> None:
-        """Take a pass in."""
-        self.scores.append(ScoreAt(theta, sums, linear_share))
+        """Take a pass in; what is cut off of long scores is added."""
+        left_out, errors = np.zeros((2, len(theta))) if self.limit is None else (self.limit.left_out, self.limit.errors)
+        self.scores.append(ScoreAt(theta, sums.moved(left_out), linear_share, errors))
 
     def uncapped(self, n_rows: float | None) -> "Pool":
         """Return the pool of passes in which all rows count alike: what the first one tells is scaled to them."""
@@ -139,15 +147,13 @@ class Pool:
         return replace(self, scores=[], turned=turned)
 
     def with_cut(self, limit: LengthLimit) -> "Pool":
-        """Return the pool whose later passes cut scores elsewhere, what is cut off added to those before.
-
-        To a later pass `left_out` is to be added.
-        """
+        """Return the pool whose later passes cut scores elsewhere, what is cut off added to those before."""
         if self.turned is None:
             raise ValueError("scores of turned rows alone are cut")
         turned = replace(self.turned, turn=replace(self.turned.turn, cut=limit.longest))
-        scores = [replace(at, sums=at.sums.moved(limit.left_out_before)) for at in self.scores]
-        return replace(self, scores=scores, turned=turned, cut_error=limit.errors**2)
+        before, errors = limit.left_out_before, limit.errors_before
+        scores = [replace(at, sums=at.sums.moved(before), cut_errors=errors) for at in self.scores]
+        return replace(self, scores=scores, turned=turned, limit=limit)
 
     @property
     def spread_noise(self) -> float:
@@ -201,7 +207,7 @@ class Pool:
     @cached_property
     def line(self) -> Line:
         """The line for the mean that the first pass suggests."""
-        family, n, p = self.family, self._n_rows, len(self.center)
+        family, n, p = self.first_family or self.family, self._n_rows, len(self.center)
         gram, scale = self._gram, np.full(p, RESPONSE_SD * family.half)
         scale[0] = family.half / 2.0
         # Least squares weighted by what is known: the response's variance and the noise of both sums.
@@ -254,7 +260,7 @@ class Pool:
     def _constant(self) -> Floats:
         """f(0)."""
         constant = np.zeros(self._n_free)
-        constant[0] = self.line.constant - self.family.middle
+        constant[0] = self.line.constant - (self.first_family or self.family).middle
         return constant
 
     @property
@@ -274,8 +280,9 @@ class Pool:
 
     def _inside(self, mean: float) -> float:
         """A mean that the link can take."""
-        margin = 0.04 * self.family.half
-        return float(np.clip(mean, self.family.low + margin, self.family.high - margin))
+        family = self.first_family or self.family
+        margin = 0.04 * family.half
+        return float(np.clip(mean, family.low + margin, family.high - margin))
 
     def _linear(self) -> ScoreModel:
         """The score of the first pass: the sums of y x, less what the curve expects."""
@@ -323,7 +330,8 @@ class Pool:
             for at, expected in zip(self.scores, slopes, strict=True)
         ]
         curve_noise = turn**2 @ self.curve_noise(slopes[-1]) @ (turn**2).T
-        rests, errors, basis, mismatch = shrunk(above, noises, slopes[-1], curve_noise, self.turned is not None)
+        is_apart, is_even = self.turned is not None, self.turned is not None and self.turned.is_even
+        rests, errors, basis, mismatch = shrunk(above, noises, slopes[-1], curve_noise, is_apart, is_even)
         information = positive(slopes[-1] + rests[-1])
         ways = [back.T @ (last.theta - at.theta) for at in self.scores]
         weights = _weights(self.scores, errors, ways, information)
@@ -341,7 +349,8 @@ class Pool:
                 noise += NoiseTerm(errors[i], 0.0, 0.5 * weight * way, basis).covariance(score)
         noise += NoiseTerm(first.variances, 0.0, on_first).covariance(score)
         noise += (variance + of_first**2 * first.variance) * np.eye(len(score))
-        noise += np.diag(np.zeros_like(score) if self.cut_error is None else self.cut_error)
+        cut_errors = weights @ np.array([at.cut_errors for at in self.scores])  # of one look: they go together
+        noise += np.diag(cut_errors**2)
         information = back @ information @ back.T
         share = self._typical_share if self.turned is None else self.turned.share
         return ScoreModel(
@@ -380,7 +389,7 @@ def _weights(scores: list[ScoreAt], errors: list[Floats], ways: list[Floats], in
     weights = []
     for at, error, way in zip(scores, errors, ways, strict=True):
         far = (max(float(way @ information @ way), 0.0) / unit) ** 0.5
-        noise = at.sums.variance + 0.25 * float(error.mean() * (way @ way))
+        noise = at.sums.variance + 0.25 * float(error.mean() * (way @ way)) + float((at.cut_errors**2).mean())
         weights.append(1.0 / (noise + (far**3 / 12.0 * unit) ** 2 + 1e-12))
     shares: Floats = np.array(weights) / np.sum(weights)
     return shares

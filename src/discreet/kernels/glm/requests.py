@@ -10,7 +10,7 @@ from discreet.kernels.glm.count_bound import HistogramRequest
 from discreet.kernels.glm.families import RowMap, predictor_bounds, score_map
 from discreet.kernels.glm.pooled_score import Pool, Sums
 from discreet.kernels.glm.problem import LOOK, SEARCH, Problem
-from discreet.kernels.glm.sandwich import SPREAD, spread_sds
+from discreet.kernels.glm.sandwich import EARLY_SPREAD, spread_sds
 from discreet.kernels.glm.score import FAR, ScoreModel
 from discreet.kernels.glm.sensitivity import attainable_sensitivity, joint_sensitivity
 from discreet.kernels.glm.shrinkage import MISMATCH
@@ -72,7 +72,7 @@ def attainable_sd(problem: Problem) -> float:
         histogram, remaining = with_histogram(problem)
         return max(histogram.sd, attainable_sd(remaining))
     unit = attainable_sensitivity(problem.first_norm, problem.n_first, RATIOS, problem.replace)
-    of_spread = max(spread_sds(spread_mu(problem), problem.replace)) if problem.robust else 0.0
+    of_spread = max(spread_sds(spread_mu(problem, EARLY_SPREAD), problem.replace)) if problem.robust else 0.0
     return max(unit / (problem.mu * math.sqrt(SEARCH)), look_sd(problem), of_spread)
 
 
@@ -81,9 +81,9 @@ def look_sd(problem: Problem) -> float:
     return (2.0 if problem.replace else 1.0) * GRID * STEP / (problem.mu * math.sqrt(LOOK))
 
 
-def spread_mu(problem: Problem) -> float:
-    """Return the mu of one unit in the pass that tells the sampling variance."""
-    return problem.mu * problem.rows_per_unit * math.sqrt(SPREAD)
+def spread_mu(problem: Problem, share: float) -> float:
+    """Return the mu of one unit in a pass that tells the sampling variance."""
+    return problem.mu * problem.rows_per_unit * math.sqrt(share)
 
 
 def with_histogram(problem: Problem) -> tuple[HistogramRequest, Problem]:

@@ -20,14 +20,15 @@ from discreet.kernels.glm.unit_scores import UnitScores, unit_scores
 from discreet.kernels.moments.moments import GRID
 from discreet.typing import Floats
 
-SPREAD = 0.06
-"""Share of mu^2 of this pass."""
+SPREAD, EARLY_SPREAD = 0.06, 0.03
+"""Shares of mu^2 of this pass, and of one before that tells in which coordinates scores of counts vary alike."""
 
 OF_LENGTHS = 1.0 / 3.0
 """Share of that for the sum of squared lengths; the rest is for the products."""
 
-TYPICAL_LENGTHS = (8.0, 64.0), (20.0, 100.0)
-"""Squared lengths are cut between these multiples of what the family expects: of products, and of lengths."""
+TYPICAL_LENGTHS, LONG_LENGTHS = ((8.0, 64.0), (20.0, 100.0)), ((8.0, 2000.0), (20.0, 4000.0))
+"""Squared lengths are cut between these multiples of what the family expects: of products, and of lengths; and where
+some scores are far longer than others."""
 
 RELATIVE = 0.15, 0.08
 """Relative error of a variance by noise that a wider cut may bring: on products, and on lengths."""
@@ -256,6 +257,7 @@ def spread_pass(
     mu: float,
     units: Units,
     dispersion: Dispersion | None = None,
+    lengths: tuple[tuple[float, float], ...] = TYPICAL_LENGTHS,
 ) -> Spread:
     """Plan the pass at the estimate, from earlier ones and from public facts. `mu` is of one unit."""
     p, model = len(coef), replace(model, sampling=model.information)
@@ -270,7 +272,7 @@ def spread_pass(
     tolerated = (RELATIVE[0] / 2.0**0.5, RELATIVE[1] * p)
     cuts = [
         min(max(least * typical, min(most * typical, each * mu * share**0.5)), min(largest, 1e150) ** 2)
-        for (least, most), each, share in zip(TYPICAL_LENGTHS, tolerated, shares, strict=True)
+        for (least, most), each, share in zip(lengths, tolerated, shares, strict=True)
     ]
     ratio = int(min(max(math.ceil(cuts[1] / cuts[0]), 1), MOST_RATIO))
     squares = unit_scores(row_map, inverse, cuts[0], ratio, units.rows)

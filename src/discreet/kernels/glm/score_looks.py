@@ -11,14 +11,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from discreet.kernels.glm.coordinates import LOOSER
 from discreet.kernels.glm.families import RowMap, predictor_bounds, score_map
-from discreet.kernels.glm.pooled_score import Pool
+from discreet.kernels.glm.pooled_score import Pool, Turned
 from discreet.kernels.glm.problem import LOOK, Problem
 from discreet.kernels.glm.requests import STEP, best_request, look_sd
 from discreet.kernels.glm.score import ScoreModel
 from discreet.kernels.moments.moments import GRID
 from discreet.kernels.rows.lines import n_lines
-from discreet.kernels.sufficient_statistics.score_lengths import OCTAVES, LengthLimit, length_limit
+from discreet.kernels.sufficient_statistics.score_lengths import OCTAVES, length_limit
 from discreet.typing import Cells, Floats, Integers
 
 LEAST_SD = 1e-6
@@ -88,12 +89,17 @@ def look(problem: Problem, pool: Pool, theta: Floats) -> LookRequest:
         raise ValueError("scores are long beside others of turned rows alone")
     bounds = predictor_bounds(theta, problem.groups, offset)
     row_map = score_map(problem.family, theta, bounds, offset=offset, turn=turned.turn)
-    return LookRequest(Directions(row_map, turned.turn.cut), problem.mu * LOOK**0.5, look_sd(problem))
+    return LookRequest(Directions(row_map, _least(turned)), problem.mu * LOOK**0.5, look_sd(problem))
+
+
+def _least(turned: Turned) -> float:
+    """Return the length at which octaves begin."""
+    return turned.turn.cut / (LOOSER if turned.is_even else 1.0)
 
 
 def seen_scores(
     problem: Problem, model: ScoreModel, pool: Pool, request: LookRequest, sums: Floats, theta: Floats, share: float
-) -> tuple[Pool, LengthLimit]:
+) -> Pool:
     """Return the pool whose later passes cut scores where a look says, and what is to be added to these."""
     turned, unit = pool.turned, float(GRID * STEP)
     if turned is None:
@@ -104,7 +110,6 @@ def seen_scores(
     sampling = turn.natural @ model.sampling @ turn.natural.T
     sampling_sd = max(float(np.trace(sampling)) / len(theta), 0.0) ** 0.5
     largest = request.row_map.row_map.residual_unit * turned.longest_row
-    limit = length_limit(
-        np.asarray(sums) / unit, max(request.sd / unit, LEAST_SD), turn.cut, largest, sampling_sd, noise
-    )
-    return pool.with_cut(limit), limit
+    of_noise, tails = max(request.sd / unit, LEAST_SD), turn.cut if turned.is_even else None
+    limit = length_limit(np.asarray(sums) / unit, of_noise, _least(turned), largest, sampling_sd, noise, tails=tails)
+    return pool.with_cut(limit)

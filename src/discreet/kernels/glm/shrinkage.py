@@ -17,17 +17,20 @@ def shrunk(
     slope: Floats,
     curve_noise: Floats | None = None,
     is_apart: bool = False,
+    is_even: bool = False,
 ) -> tuple[list[Floats], list[Floats], Floats, float]:
     """Shrink what noisy slopes are above the curve's by how much of it is noise.
 
     In the basis of the curve's eigenvectors, with eigenvalues l, entry ij is supposed to vary by tau^2 l_i l_j. What is
     shrunk away is not known either, as far as the curve itself has noise: of a level that no row has it is all noise.
     Returns the shrunken matrices, the variances of what is not known of them in that basis, the basis, and tau.
+    In even coordinates l is not below its mean: where scores vary more than the curve has it, so may slopes.
     Shapes: above, noises (p, p) each, slope, curve_noise (p, p).
     """
     values, basis = np.linalg.eigh(slope)
     values = np.maximum(values, 1e-9 * max(float(values[-1]), 1e-12))
-    size = np.outer(values, values)
+    sizes = np.maximum(values, float(values.mean())) if is_even else values
+    size = np.outer(sizes, sizes)
     turned = [basis.T @ matrix @ basis for matrix in above]
     variances = [(basis**2).T @ noise @ basis**2 for noise in noises]  # a rotation mixes variances by squares
     # Moments: the mean square of the last one's entries, less their noise, weighted by how well each is known.

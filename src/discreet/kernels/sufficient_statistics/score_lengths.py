@@ -24,6 +24,9 @@ CHANCES = np.array([0.6, *(0.12 * 0.7 ** np.arange(16))])
 STEEP = 0.3
 """Each octave's sum is thought to be so large a part of the one below: tails fall."""
 
+TAIL_STEEP = 0.45
+"""The same where scores have been seen to vary much more in some directions than in others."""
+
 MIDDLE = 1.4
 """Mean length in an octave, in units of where it begins."""
 
@@ -43,13 +46,16 @@ class LengthLimit(NamedTuple):
     errors : ndarray of float, shape (p,)
         Its standard errors, as far as they are thought to go.
     left_out_before : ndarray of float, shape (p,)
-        The same estimate for scores that are cut at the least length.
+        The same estimate for scores as they were cut before.
+    errors_before : ndarray of float, shape (p,)
+        And its standard errors.
     """
 
     longest: float
     left_out: Floats
     errors: Floats
     left_out_before: Floats
+    errors_before: Floats
 
 
 def octaves(lengths: Floats, least: float) -> Integers:
@@ -65,12 +71,13 @@ def octaves(lengths: Floats, least: float) -> Integers:
 
 
 def length_limit(
-    sums: Floats, sd: float, least: float, largest: float, sampling_sd: float, noise: float
+    sums: Floats, sd: float, least: float, largest: float, sampling_sd: float, noise: float, tails: float | None = None
 ) -> LengthLimit:
     """Return the limit with the least error of a sum of scores, by sampling, noise and what is cut off together.
 
     Post-processing of noisy sums of directions. `largest`: length of any score at most; `noise`: standard deviation of
-    each number where the limit is 1. Shapes: sums (OCTAVES, p).
+    each number where the limit is 1. `tails`: some scores are long, of a number of its own in each coordinate, and were
+    cut at this length before; without, those before were cut at the least one. Shapes: sums (OCTAVES, p).
 
     Examples
     --------
@@ -79,30 +86,40 @@ def length_limit(
     >>> length_limit(np.array([[400.0], [150.0], [0.0], [0.0], [0.0], [0.0]]), 10.0, 1.0, 99.0, 140.0, 40.0).longest
     2.0
     """
-    likely, variances = _posterior(sums, sd)
+    if tails is not None:
+        posteriors = [_posterior(column[:, None], sd, True) for column in np.transpose(sums)]
+        likely, variances = (np.hstack(parts) for parts in zip(*posteriors, strict=True))
+    else:
+        likely, variances = _posterior(sums, sd)
     starts = least * 2.0 ** np.arange(OCTAVES + 1)
     middles = np.minimum(MIDDLE * starts[:-1], largest)
-    before = np.maximum(middles - min(least, largest), 0.0) @ likely
-    best, least_error = LengthLimit(least, np.zeros(sums.shape[1]), np.zeros(sums.shape[1]), before), np.inf
-    for limit in np.minimum(starts, largest):
+
+    def cut_off(limit: float) -> tuple[Floats, Floats]:
         beyond = np.maximum(middles - limit, 0.0)
         left_out = beyond @ likely
-        variance = (beyond**2) @ variances + (INEXACT * left_out) ** 2
-        error = sampling_sd**2 + (noise * limit) ** 2 + float(variance.mean())
+        return left_out, np.sqrt((beyond**2) @ variances + (INEXACT * left_out) ** 2)
+
+    before = cut_off(min(tails or least, largest))
+    best, least_error = LengthLimit(least, np.zeros(sums.shape[1]), np.zeros(sums.shape[1]), *before), np.inf
+    for limit in np.minimum(starts, largest):
+        left_out, errors = cut_off(limit)
+        error = sampling_sd**2 + (noise * limit) ** 2 + float((errors**2).mean())
         if error < least_error:
-            best, least_error = LengthLimit(float(limit), left_out, np.sqrt(variance), before), error
+            best, least_error = LengthLimit(float(limit), left_out, errors, *before), error
     return best
 
 
-def _posterior(sums: Floats, sd: float) -> tuple[Floats, Floats]:
+def _posterior(sums: Floats, sd: float, has_tails: bool = False) -> tuple[Floats, Floats]:
     """Return means and variances of the sums without noise, normal ones of one size that falls with the octaves.
 
-    Shapes: both (OCTAVES, p).
+    With tails that size is not zero. Shapes: both (OCTAVES, p).
     """
-    prior = np.multiply.outer(SIZES, sd * STEEP ** np.arange(OCTAVES)) ** 2
+    sizes, chances = (SIZES[1:], CHANCES[1:]) if has_tails else (SIZES, CHANCES)
+    falls = TAIL_STEEP if has_tails else STEEP
+    prior = np.multiply.outer(sizes, sd * falls ** np.arange(OCTAVES)) ** 2
     spread, squares = prior + sd**2, np.sum(sums**2, axis=1)
     likelihood = -0.5 * np.sum(sums.shape[1] * np.log(spread) + squares / spread, axis=1)
-    weights = CHANCES * np.exp(likelihood - likelihood.max())
+    weights = chances * np.exp(likelihood - likelihood.max())
     weights /= weights.sum()
     share = prior / spread
     mean = weights @ share
