@@ -40,7 +40,7 @@ plain <- function(value) {
   if (!is.atomic(value) || anyNA(value)) refuse("An argument must be numbers or text without NA.")
   if (!is.numeric(value)) return(enc2utf8(as.character(value)))
   vapply(unname(value), function(number) {
-    short <- format(number, digits = 15L, trim = TRUE, scientific = if (abs(number) >= 1e-4 && abs(number) < 1e15) FALSE else NA)
+    short <- format(number, digits = 15L, trim = TRUE, scientific = if (abs(number) >= 1e-12 && abs(number) < 1e15) FALSE else NA)
     if (identical(as.numeric(short), as.numeric(number))) short else format(number, digits = 17L)
   }, "")
 }

@@ -49,6 +49,8 @@ accounts_table <- function(accounts) {
 
 print.discreet_budget <- function(x, ...) {
   cat("Privacy budget, for each data set's lifetime\n")
-  print.data.frame(x, row.names = FALSE, ...)
+  shown <- x
+  shown[] <- lapply(x, function(cells) if (is.numeric(cells) && !anyNA(cells)) plain(cells) else cells)
+  print.data.frame(shown, row.names = FALSE, ...)
   invisible(x)
 }

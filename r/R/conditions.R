@@ -22,5 +22,17 @@ command_error <- function(stderr, code) {
   said <- grep("^Error: ", stderr, value = TRUE)
   text <- if (length(said)) sub("^Error: ", "", said[length(said)]) else if (length(stderr)) stderr[length(stderr)] else ""
   if (!nzchar(text)) text <- sprintf("The command discreet ended with code %s and said nothing.", code)
-  discreet_error(text, code)
+  discreet_error(in_r(text), code)
+}
+
+# Options of the command as arguments of a function: `--l1-radius` is `l1_radius`. Commands between backticks stay.
+in_r <- function(text) {
+  parts <- strsplit(text, "`", fixed = TRUE)[[1]]
+  outside <- seq_along(parts) %% 2L == 1L
+  options <- "(^|[^[:alnum:]-])--([a-z0-9]+(-[a-z0-9]+)*)"
+  for (place in which(outside)) {
+    found <- regmatches(parts[place], gregexpr(options, parts[place]))
+    regmatches(parts[place], gregexpr(options, parts[place])) <- list(gsub("-", "_", sub("--", "", found[[1]], fixed = TRUE), fixed = TRUE))
+  }
+  paste0(paste(parts, collapse = "`"), if (endsWith(text, "`")) "`")
 }

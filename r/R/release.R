@@ -102,7 +102,35 @@ interval_numbers <- function(interval) {
   )
 }
 
-summary.discreet_release <- function(object, ...) structure(list(release = object), class = "summary.discreet_release")
+summary.discreet_release <- function(object, ...) {
+  value <- list(release = object)
+  if (!is.null(object$fit)) {
+    table <- coefficients_of(object)
+    value$coefficients <- cbind(Estimate = table$estimate, "Std. Error" = table$std.error, confint(object))
+    rownames(value$coefficients) <- table$term
+    value$sigma <- object$fit$residual_sd
+    value$r.squared <- object$fit$r_squared
+  }
+  structure(value, class = "summary.discreet_release")
+}
+
+formula.discreet_release <- function(x, ...) {
+  columns <- unlist(x$selected)
+  stats::reformulate(if (length(columns)) paste0("`", columns, "`") else "1", as.name(x$request$target))
+}
+
+# What `lm` has and a release cannot: NULL or an error about methods would leave open why.
+without_rows <- function(what) {
+  function(...) refuse("A release holds no rows, so it has no ", what, ". It has coef(), confint(), summary() and predict(newdata = ...).")
+}
+residuals.discreet_release <- without_rows("residuals")
+fitted.discreet_release <- without_rows("fitted values")
+deviance.discreet_release <- without_rows("deviance")
+logLik.discreet_release <- without_rows("likelihood, AIC or BIC")
+anova.discreet_release <- without_rows("analysis of variance")
+vcov.discreet_release <- function(object, ...) {
+  refuse("A release holds no covariance of its coefficients. Standard errors are in summary(fit)$coefficients.")
+}
 
 print.discreet_release <- function(x, digits = max(3L, getOption("digits") - 3L), ...) {
   print_head(x)

@@ -45,11 +45,21 @@ dp_run <- function(plan, data = NULL, metadata = NULL, ..., ledger = NULL, fresh
 }
 
 # Metadata and table of one call. What is written goes to the private folder, which is removed whatever happens here.
+# An SQLite file states no number of rows, so the command cannot compare it before a charge.
+check_rows <- function(data, public) {
+  if (is.null(public) || nrow(data) == public) return(invisible())
+  refuse(
+    "The metadata declare ", plain(public), " rows, but the data frame has another number. Pass all rows, or correct n_rows.",
+    code = 5L
+  )
+}
+
 asking <- function(folder, data, metadata, spends = TRUE, dry_run = FALSE) {
   is_remote <- inherits(data, "discreet_remote")
   if (is_remote && !is.null(metadata)) refuse("A service has the metadata of its tables: leave `metadata` out.")
   if (!is.null(metadata)) metadata <- dp_metadata(metadata)
   if (is.data.frame(data) && is.null(metadata)) refuse("A data frame needs `metadata`: bounds and levels are never taken from rows.")
+  if (is.data.frame(data)) check_rows(data, metadata$value$n_rows)
   if (dry_run && is.data.frame(data)) data <- data[0L, , drop = FALSE] # its header is enough
   public <- if (is.null(metadata)) character() else paste0("--metadata=", metadata_file(metadata, folder))
   table <- if (spends && !is_remote) table_words(data, metadata, folder) else character()

@@ -329,7 +329,7 @@ REFUSALS = {
     "points that are no number": (lambda p: None, {"points": "many"}, 2, "auto or all"),
     "sizes that are no numbers": (lambda p: None, {"sizes": "5,many"}, 2, "sizes must be a list of whole numbers"),
     "sizes beyond the points": (lambda p: None, {"points": 10, "sizes": "5,20"}, 2, "at most the 10"),
-    "shares of all": (lambda p: None, {"share": "validation=1"}, 2, "shares must lie in [1e-06, 0.999999]"),
+    "shares of all": (lambda p: None, {"share": "validation=1"}, 2, "shares must lie in [0.000001, 0.999999]"),
     "a share of nothing": (lambda p: None, {"share": "voting=0.1"}, 2, "validation, histogram"),
     "a negative ridge": (lambda p: None, {"ridges": "-1"}, 2, "ridges"),
     "too much epsilon": (lambda p: None, {"epsilon": 20}, 4, "10"),

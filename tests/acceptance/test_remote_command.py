@@ -150,7 +150,7 @@ def test_a_service_that_is_away(place, monkeypatch):
     monkeypatch.setattr("discreet_service.client.connection.MOST_TRIES", 1)
     monkeypatch.setenv("DISCREET_URL", "http://127.0.0.1:9")
     monkeypatch.setenv("DISCREET_KEY", "dk_a_b")
-    assert "must be reachable" in place.run("remote", "datasets").refused(1)
+    assert "cannot be reached: nothing answers there. Check the address" in place.run("remote", "datasets").refused(1)
 
 
 # ---- looking
@@ -270,6 +270,8 @@ def test_refusals(office):
     assert "Only the role" in office.run("otto", *SELECT, 0.1, "--project", "alpha").refused(6)
     asked = ("select", "toy", "--target", "nothing", "--epsilon", 1)
     office.run("ann", *asked, "--purpose", "to learn").refused(3)
+    assert "nothing" in office.run("ann", *asked).refused(3)  # before a purpose is asked for
+    asked = [word if word != "nothing" else "y" for word in asked]
     assert "Add --purpose" in office.run("ann", *asked).refused(2)
     assert "stand for a guarantee" in office.run("ann", *SELECT, 0.1, "--as-published").refused(9)
     id_ = office.asked(0.11)
@@ -388,12 +390,16 @@ def test_from_nothing_to_a_question(office):
     done = office.run("cora", "register", "--metadata", "new.json", "--data", "tables/second.parquet", "--slot", 1)
     assert done.out == "second is registered as version 1.\n"
     assert "discreet remote grant second" in done.err
-    assert "0 of 4 spent" in office.run("cora", "grant", "second", "--epsilon", 4).out
+    office.run("cora", "grant", "second", "--epsilon", 3, "--delta", "1e-5")
+    kept = office.run("cora", "grant", "second", "--epsilon", 4).out
+    assert "0 of 4 spent" in kept
+    assert office.json("cora", "budget", "second")["delta_cap"] == 1e-5
     assert office.run("cora", "members", "gamma", "--set", "ann,abe").out.split() == ["gamma", "abe,", "ann"]
     assert "gamma" in office.run("cora", "allot", "second", "gamma", "--epsilon", 1).out
     words = ("--epsilon", 1, "--project", "gamma", "--purpose", "to learn", "--no-wait")
     made = office.json("abe", "select", "second", "--target", "y", *words)
     assert made["state"] == "waiting"
+    assert "nosuch" in office.run("abe", "select", "second", "--target", "nosuch", "--epsilon", 1).refused(3)
     assert "must name the project" in office.run(
         "abe", "select", "second", "--target", "y", *words[:2], *words[4:]
     ).refused(2)

@@ -182,7 +182,7 @@ def test_race_for_the_last_budget(place, n_processes):
     assert sorted(code for _, _, code in ends) == [0, *[4] * (n_processes - 1)]
     for out, err, code in ends:
         assert (out != "", err == "") == (code == 0,) * 2
-        assert code == 0 or "epsilon=1 is requested, and 0 of 1 is left" in err
+        assert code == 0 or "epsilon 1 is requested, and 0 of 1 is left" in err
     assert place.spent() == 1
 
 

@@ -78,6 +78,12 @@ def test_cost_and_accuracy_fit_a_small_desk(browser: Browser, url: str, opened: 
         box = page.locator(".sticky")
         heights = box.evaluate("box => [box.scrollHeight, box.clientHeight, innerHeight]")
         assert heights[0] <= heights[1] <= heights[2], heights
+        page.locator("#epsilon").fill("50")  # the last of its curve is 200
+        expect(page.locator(".outlook-curve")).to_contain_text("200", timeout=PATIENCE_MS)
+        beyond = page.locator(".outlook-curve text").last.evaluate(
+            "text => text.getBoundingClientRect().right - text.ownerSVGElement.getBoundingClientRect().right"
+        )
+        assert beyond <= 1, beyond
         expect(page.locator("#cost dl")).to_be_hidden()
         page.get_by_text("Noise", exact=True).first.click()
         expect(page.locator("#cost dl")).to_be_visible()

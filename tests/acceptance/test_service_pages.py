@@ -111,7 +111,9 @@ class Person:
         for _ in range(5):
             with suppress(Error):
                 self.page.goto("about:blank")
-                self.page.goto(self.url + path)
+                answer = self.page.goto(self.url + path)
+                assert answer is not None
+                assert answer.status < 500, path
                 return self.page
         raise AssertionError(f"{path} could not be opened")
 

@@ -1,5 +1,5 @@
 test_that("options become words that mean the same", {
-  expect_equal(words_of(list(l1_radius = 4, epsilon = 1e-6, delta = 0.1)), c("--l1-radius=4", "--epsilon=1e-06", "--delta=0.1"))
+  expect_equal(words_of(list(l1_radius = 4, epsilon = 1e-6, delta = 0.1)), c("--l1-radius=4", "--epsilon=0.000001", "--delta=0.1"))
   expect_equal(words_of(list(candidates = c("a", "b,c", "d\"e"))), "--candidates=a,\"b,c\",\"d\"\"e\"")
   expect_equal(words_of(list(groups = list(c("a", "b"), "c"))), c("--group=a,b", "--group=c"))
   expect_equal(words_of(list(share = c(y_center = 0.1, y_bound = 0.05))), c("--share=y_center=0.1", "--share=y_bound=0.05"))

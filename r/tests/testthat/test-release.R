@@ -23,6 +23,12 @@ test_that("a fit is read as regressions are", {
   expect_true(diff(narrow[1, ]) < diff(limits["age", ]))
   expect_identical(nobs(fit), 240L)
   expect_output(print(fit), "Coefficients:")
+  expect_equal(summary(fit)$coefficients[, "Estimate"], coef(fit))
+  expect_identical(formula(fit), visits ~ age + site, ignore_attr = TRUE)
+  for (of_rows in list(residuals, fitted, deviance, logLik, AIC, anova)) {
+    expect_error(of_rows(fit), "holds no rows", class = "discreet_error_usage")
+  }
+  expect_error(vcov(fit), "summary\\(fit\\)\\$coefficients", class = "discreet_error_usage")
   shown <- utils::capture.output(print(summary(fit)))
   expect_match(paste(shown, collapse = "\n"), "Estimate +Std. Error +2.5 % +97.5 % +Privacy")
   expect_false(any(grepl("Pr\\(|p-value|\\*\\*", shown)))

@@ -8,6 +8,7 @@ from discreet.accounting.guarantee import Guarantee, exact_delta
 from discreet.accounting.neighbors import NeighboringRelation
 from discreet.accounting.totals import Totals, totals_of
 from discreet.accounting.zcdp import STEP, steps_of_rho
+from discreet.digits import plain
 from discreet.errors import InvalidParameterError, UnsupportedEventError
 
 
@@ -91,9 +92,11 @@ def _least_epsilon(totals: Totals, delta: Fraction) -> Fraction:
 def _delta_needed(totals: Totals, delta: Fraction) -> InvalidParameterError:
     if totals.gaussian_rho:
         why = "Gaussian noise needs delta above 0"
-        why += f" and above what other parts may fail with, {float(totals.failure):g}" if totals.failure else ""
-        return InvalidParameterError(f"{why}, but delta={float(delta):g}. Give a delta such as 0.000001.")
+        why += f" and above what other parts may fail with, {plain(float(totals.failure))}" if totals.failure else ""
+        enough = max(1e-6, 2.0 * float(totals.failure))
+        return InvalidParameterError(f"{why}, but delta={plain(float(delta))}. Give a delta such as {plain(enough)}.")
     return InvalidParameterError(
-        f"delta must cover what the parts may fail with, {float(totals.failure):g}, but delta={float(delta):g}. "
+        f"delta must cover what the parts may fail with, {plain(float(totals.failure))}, but "
+        f"delta={plain(float(delta))}. "
         "Give a delta of at least that, or 0 to have that sum stated."
     )

@@ -40,6 +40,7 @@ from discreet.accounting.events import Event
 from discreet.accounting.guarantee import exact_delta, exact_epsilon
 from discreet.accounting.totals import totals_of
 from discreet.accounting.zcdp import MOST_DELTA, NEVER, STEP, log_of, rho_of_epsilon, rounded_up, steps_of_rho
+from discreet.digits import plain
 from discreet.errors import InvalidParameterError
 
 _HALF_LOG_TWO_PI = 0.5 * math.log(2.0 * math.pi)
@@ -136,7 +137,7 @@ def gaussian_rho(
     if remaining_delta <= 0:
         raise InvalidParameterError(
             "Gaussian noise needs delta above what the other parts may fail with, "
-            f"{float(others_sum.failure):g}, but delta={float(delta):g}. Give a larger delta."
+            f"{plain(float(others_sum.failure))}, but delta={plain(float(delta))}. Give a larger delta."
         )
     shift = others_sum.pure + others_sum.lattice + lattice
     candidates = [_concentrated_rho(steps, remaining_delta, *split) for split in others_sum.splits()]

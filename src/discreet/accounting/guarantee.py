@@ -110,7 +110,7 @@ def exact_delta(value: Number) -> Fraction:
     if not 0 <= delta < 1:
         raise InvalidParameterError(
             f"delta must lie in (0, 1), or be 0 for pure differential privacy, but delta={value}. "
-            "Common choices are far below one over the number of people, such as 1e-6."
+            "Common choices are far below one over the number of people, such as 0.000001."
         )
     return delta
 

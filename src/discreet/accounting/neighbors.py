@@ -16,3 +16,6 @@ class NeighboringRelation(StrEnum):
 
     REPLACE_ONE = "replace_one"
     ADD_OR_REMOVE_ONE = "add_or_remove_one"
+
+    def __repr__(self) -> str:
+        return repr(self.value)

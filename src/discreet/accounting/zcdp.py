@@ -6,6 +6,7 @@ from fractions import Fraction
 from discreet.accounting.events import Event, ParallelEvent
 from discreet.accounting.guarantee import Number, exact, exact_delta
 from discreet.accounting.totals import rho_of_pure, totals_of
+from discreet.digits import plain
 from discreet.errors import InvalidParameterError
 
 STEP = Fraction(1, 10**9)
@@ -95,8 +96,8 @@ def epsilon_of_rho(rho: Number, delta: Number) -> Fraction:
     steps = steps_of_rho(_positive(rho, "rho"), exact_delta(delta))
     if steps >= NEVER:
         raise InvalidParameterError(
-            f"rho must convert to an epsilon of at most 1000, but rho={float(exact(rho, 'rho')):g} at "
-            f"delta={float(exact_delta(delta)):g} does not. Choose a smaller rho or a larger delta."
+            f"rho must convert to an epsilon of at most 1000, but rho={plain(float(exact(rho, 'rho')))} at "
+            f"delta={plain(float(exact_delta(delta)))} does not. Choose a smaller rho or a larger delta."
         )
     return steps * STEP
 
@@ -130,7 +131,7 @@ def rho_of_epsilon(epsilon: Number, delta: Number) -> Fraction:
     if not delta_value or not STEP <= epsilon_value <= 1000:
         raise InvalidParameterError(
             "A rho needs epsilon in [0.000000001, 1000] and delta in (0, 1), but "
-            f"epsilon={float(epsilon_value):g} and delta={float(delta_value):g}."
+            f"epsilon={plain(float(epsilon_value))} and delta={plain(float(delta_value))}."
         )
     steps = epsilon_value // STEP
     best, shrink = _best_rho(float(steps * STEP), -log_of(min(delta_value, MOST_DELTA))), 2.0**-46

@@ -81,7 +81,8 @@ def grant(
 ) -> None:
     """Set what a data set may spend in its lifetime.
 
-    On a terminal the command asks before it changes a cap.
+    On a terminal the command asks before it changes a cap. A cap can be lowered to what is spent, which is always safe:
+    then nothing more can be spent. Where nothing is spent yet, that is a cap of 0.
 
     \b
     Example:
@@ -99,10 +100,7 @@ def grant(
     name = keys.pop()
     with workflow.Ledger(ledger, witness=witness, is_restored=True) as book:
         known = {account.dataset: account for account in book.accounts()}
-        before = cap(known[name]) if name in known else None
-        if before is not None and not yes and interactive():
-            say(f"The cap of {name} is {before}. A new cap is a decision about the same people.")
-            confirmed()
+        before = _before(f"cap of {name}", known.get(name), yes, "cap")
         kept = known[name].delta_cap if name in known else 0
         account = book.grant(
             name, epsilon, kept if delta is None else delta, unit=unit, neighboring=relation, accounting=accounting
@@ -117,8 +115,11 @@ def grant(
         from discreet.report.chances import worst_posterior  # where it is needed alone
         from discreet.report.words import percent_at_most
 
-        belief = percent_at_most(worst_posterior(float(account.epsilon_cap), 0.5))
-        say(f"Once it is spent, a claim about one person that was 50% likely can, at worst, become {belief} likely.")
+        if account.epsilon_cap:
+            belief = percent_at_most(worst_posterior(float(account.epsilon_cap), 0.5))
+            say(
+                f"Once it is spent, a claim about one person that was 50% likely can, at worst, become {belief} likely."
+            )
         if before not in (None, cap(account)):
             say(f"The cap was {before} before.")
         near = get_close_matches(name, known, 1) if before is None else []
@@ -132,25 +133,35 @@ def allot(
     dataset: Annotated[str, typer.Argument(help="Name of the data set, as in its metadata.")],
     project: Annotated[str, typer.Argument(help="Name of the project.")],
     epsilon: Annotated[str, typer.Option(help="Most epsilon that the project may spend; at most the data set's cap.")],
-    delta: Annotated[str, typer.Option(help="Most delta that the project may spend.")] = "0",
+    delta: Annotated[
+        str | None,
+        typer.Option(help="Most delta that the project may spend. Default: unchanged; 0 for a new allotment."),
+    ] = None,
     ledger: LedgerOption = None,
     witness: WitnessOption = None,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before an allotment is changed.")] = False,
     json_: Json = False,
 ) -> None:
     """Set a project's allotment: what it may spend of a data set's cap.
 
-    Nothing is set aside for the project: the allotments of several projects may add up to more than the cap.
+    Nothing is set aside for the project: the allotments of several projects may add up to more than the cap. On a
+    terminal the command asks before it changes an allotment. An allotment can be lowered to what the project has spent.
 
     \b
     Example:
       discreet budget allot rand-hie thesis --epsilon 1
     """
     with _existing(ledger, witness, is_restored=True) as book:
-        allotment = book.allot(dataset, project, epsilon, delta)
+        known = {allotment.project: allotment for allotment in book.allotments(dataset)}
+        before = _before(f"allotment of {project}", known.get(project), yes, "allotment")
+        kept = known[project].delta_cap if project in known else 0
+        allotment = book.allot(dataset, project, epsilon, kept if delta is None else delta)
     if json_:
         as_json("discreet/allotment@1", **allotment_record(allotment))
     else:
         result(f"{project} may spend {cap(allotment)} of {dataset}.")
+        if before not in (None, cap(allotment)):
+            say(f"The allotment was {before} before.")
 
 
 @app.command()
@@ -198,7 +209,8 @@ def history(
 ) -> None:
     """List the ledger's entries, the oldest first.
 
-    Each line has the entry's number and time, what happened, the data set, the epsilon or rho, and part of the hash.
+    Each line has the entry's number and time, what happened, the data set, the epsilon and
+    delta or the rho, and part of the hash.
 
     \b
     Example:
@@ -334,6 +346,16 @@ def witness(
         book.verify()
     with workflow.Ledger(ledger, witness=file, new_witness=True) as book:
         result(f"{file} has seen all entries of the ledger, up to head {book.head[:16]}.")
+
+
+def _before(called: str, sums: "workflow.Account | workflow.Allotment | None", yes: bool, noun: str) -> str | None:
+    """What a cap or an allotment is before it changes, asked about on a terminal."""
+    if sums is None:
+        return None
+    if not yes and interactive():
+        say(f"The {called} is {cap(sums)}. A new {noun} is a decision about the same people.")
+        confirmed()
+    return cap(sums)
 
 
 def _lost_caps(entry: "workflow.Entry") -> bool:

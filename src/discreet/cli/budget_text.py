@@ -60,9 +60,16 @@ def entry_lines(entries: "Sequence[workflow.Entry]") -> list[str]:
 
 def _entry_line(entry: "workflow.Entry", meaning: str) -> str:
     name = entry.dataset if entry.project is None else f"{entry.dataset} {entry.project}"
-    amount = f"epsilon {number(entry.epsilon)}" if entry.epsilon else ""
-    amount = amount if entry.rho is None else f"rho {number(entry.rho)}"
-    return f"{entry.seq:>5}  {entry.time}  {meaning}  {name:<20} {amount:<16} {entry.hash[:12]}"
+    return f"{entry.seq:>5}  {entry.time}  {meaning}  {name:<20} {_amount(entry):<30} {entry.hash[:12]}"
+
+
+def _amount(entry: "workflow.Entry") -> str:
+    """The cap that an entry sets, or what it adds to what is spent."""
+    if entry.rho is not None:
+        return f"rho {number(entry.rho)}"
+    is_cap = entry.kind in ("grant", "allot")
+    parts = (("epsilon", entry.epsilon, is_cap), ("delta", entry.delta, False))
+    return ", ".join(f"{name} {number(value)}" for name, value, is_shown in parts if value or is_shown)
 
 
 def held_line(entry: "workflow.Entry") -> str:

@@ -5,16 +5,14 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import typer
 
+from discreet.digits import plain
 from discreet.errors import InvalidParameterError
 
-MOST_DIGITS = 14
-"""Longest number that is written without an exponent, as in reports."""
 Told = Callable[[str, int, int | None], None]
 
 
@@ -71,9 +69,7 @@ def number(value: Any) -> str:
     >>> number(1.0), number(0.1), number(123456), number(1e-6), number(1e-30)
     ('1', '0.1', '123456', '0.000001', '1e-30')
     """
-    text = f"{float(value):.9g}"
-    plain = f"{Decimal(text):f}"
-    return plain if len(plain) <= MOST_DIGITS else text
+    return plain(float(value), 9)
 
 
 def counted(value: int, noun: str) -> str:

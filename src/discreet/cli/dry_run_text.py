@@ -6,13 +6,18 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.cli.console import as_json, number, result
 from discreet.cli.release_text import n_models
+from discreet.digits import plain
 from discreet.parameters.by_method import titles
 from discreet.report.chance_words import before
+from discreet.report.chances import is_weak
 from discreet.report.request_facts import public_moments
 from discreet.report.words import count
 
 if TYPE_CHECKING:
     from discreet.release import NoiseRecord, TwinRecord
+
+
+WEAK = "the promise is weak: what was 1% likely of one person can become more likely than not. Lower epsilon."
 
 
 def show_dry_run(record: Mapping[str, Any], json_: bool, expected: "Sequence[TwinRecord]" = ()) -> None:
@@ -36,6 +41,8 @@ def show_dry_run(record: Mapping[str, Any], json_: bool, expected: "Sequence[Twi
         f"Dry run for {record['target']} on {count(n_candidates)} candidates{models}",
         f"  cost         {cost(record)}",
     ]
+    if record["cost"] is not None and is_weak(record["cost"]["epsilon"]):
+        lines.append(f"  warning      {WEAK}")
     for step in map(StepRecord.model_validate, record["steps"]):
         lines.append(f"    {step.name:<24} {_price(step.event)}, noise of scale {readable(step.noise.scale)}")
     lines += [
@@ -56,7 +63,9 @@ def show_dry_run(record: Mapping[str, Any], json_: bool, expected: "Sequence[Twi
     elif parameters.get("selective_inference") == "none" and "fit" in parameters:
         lines.append("  all rows     select and are fitted: the level of the intervals is not guaranteed")
     if noise.max_false is not None:
-        lines.append(f"  false column chance {noise.max_false:.3g} at most if no column is associated with the target")
+        lines.append(
+            f"  false column chance {plain(noise.max_false, 3)} at most if no column is associated with the target"
+        )
     if noise.threshold is not None:
         lines.append(f"  threshold    a score of {count(math.ceil(noise.threshold))}; a row adds 1 at most")
     if record["method"] == "sis" and parameters["n_features_to_select"] != "auto":

@@ -86,7 +86,11 @@ def question(
     ] = None,
     epsilon: Annotated[str, typer.Option(help="Values of epsilon to try: E,E.")] = "0.1,0.3,1,3,10",
     delta: Annotated[
-        float, typer.Option(help="Delta, for methods that gain from one. 0 allows only pure differential privacy.")
+        float,
+        typer.Option(
+            help="Delta, for methods that gain from one. 0 allows only pure differential privacy. Default: 0.000001.",
+            show_default=False,
+        ),
     ] = 1e-6,
     n_rows: Annotated[
         str | None,
@@ -128,7 +132,8 @@ def question(
     tables: Annotated[
         int | None,
         typer.Option(
-            help="Number of tables to simulate for each figure. Default: 16, and 200 for the selections that do best."
+            help="Number of tables to simulate for each figure. Default: 16 for every selection, then 200 for "
+            "those that do best; fewer for a wide table."
         ),
     ] = None,
     draws: Annotated[int, typer.Option(help="Number of draws of the noise on each table.")] = 1,

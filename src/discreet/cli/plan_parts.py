@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from discreet import workflow
 from discreet.cli.console import as_json, number, progress, result
+from discreet.digits import plain
 from discreet.errors import InvalidParameterError
 
 if TYPE_CHECKING:
@@ -37,18 +38,19 @@ def _shown(terms: "Terms", figures: "ExpectedParts") -> str:
     """One scenario, in lines."""
     adds_up = "rho adds up, as in an account kept in zcdp" if terms.is_concentrated else "epsilon and delta add up"
     effects = ", ".join(f"{name} {number(effect)}" for name, effect in figures.effects.items() if effect) or "none"
-    needed = "no epsilon tried" if figures.fixed_needed is None else f"epsilon {figures.fixed_needed:.3g}"
+    needed = "no epsilon tried" if figures.fixed_needed is None else f"epsilon {plain(figures.fixed_needed, 3)}"
     lines = [
         f"Moments in parts of at most epsilon {number(terms.at_most)} together ({adds_up}); {figures.n_tables} tables "
         f"of {figures.n_rows} rows, effects: {effects}.",
-        f"Spent: epsilon {figures.mean:.3g} on the mean, {figures.median:.3g} in the median, "
-        f"{figures.ninth_tenth:.3g} in nine of ten tables at most; worst {figures.worst:.3g}. "
-        f"Parts: {figures.parts:.3g}.",
+        f"Spent: epsilon {plain(figures.mean, 3)} on the mean, {plain(figures.median, 3)} in the median, "
+        f"{plain(figures.ninth_tenth, 3)} in nine of ten tables at most; worst {plain(figures.worst, 3)}. "
+        f"Parts: {plain(figures.parts, 3)}.",
         f"As sure as asked in {figures.reached:.0%} of the tables; the likeliest model is right in "
         f"{figures.right:.0%}. One release is right as often at {needed}.",
         "One release at epsilon: "
         + "; ".join(
-            f"{each.epsilon:.3g} as sure in {each.reached:.0%}, right in {each.right:.0%}" for each in figures.fixed
+            f"{plain(each.epsilon, 3)} as sure in {each.reached:.0%}, right in {each.right:.0%}"
+            for each in figures.fixed
         )
         + ".",
     ]

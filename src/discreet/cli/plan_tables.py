@@ -5,6 +5,7 @@ from typing import Any
 
 from discreet import workflow
 from discreet.cli.console import number
+from discreet.digits import plain
 from discreet.report.widths import cells, squeezed
 from discreet.report.words import short, visible
 
@@ -154,7 +155,7 @@ def _one_comparison(expectation: "workflow.Expectation", rows: Rows, epsilon: fl
             if choice.n_models < 10**6
             else f"{choice.n_models:.1g}"
         )
-        table.append([row["rival"], *figures, f"{choice.delta:.0g}" if choice.delta else "0", models])
+        table.append([row["rival"], *figures, number(choice.delta), models])
     return aligned(table, title)
 
 
@@ -172,7 +173,7 @@ def needed(goal: tuple[str, float], expectation: "workflow.Expectation", rows: R
         row = rows_by_name.get(name)
         error = [] if measure != "right" else [f"{row['error']:.2f}" if row else "-"]
         table.append(
-            [name, f"{row['epsilon']:.2g}" if row else "not reached", f"{row[measure]:.2f}" if row else "-", *error]
+            [name, plain(row["epsilon"], 2) if row else "not reached", f"{row[measure]:.2f}" if row else "-", *error]
         )
     return aligned(table, title)
 

@@ -17,6 +17,7 @@ from discreet.cli.plan_tables import (
     scenario_names,
     scenario_table,
 )
+from discreet.digits import plain
 from discreet.report.words import count, percent, short, visible
 
 WORDS = {
@@ -258,7 +259,7 @@ def _chance_notes(question: "workflow.Question", expectation: "workflow.Expectat
 def _fit_notes(question: "workflow.Question", expectation: "workflow.Expectation") -> list[str]:
     notes = []
     if expectation.fits:
-        noise = f"delta {question.delta:.0g}" if question.delta else "no delta"
+        noise = f"delta {number(question.delta)}" if question.delta else "no delta"
         notes.append(
             f"A linear fit of the right columns: what `discreet fit` gives for them at this epsilon, with "
             f"{noise}. error: the mean absolute error of a coefficient. half width: half of its 95% interval, if "
@@ -292,4 +293,4 @@ def _condition(condition: dict[str, Any]) -> str:
 
 
 def _plain(value: float) -> str:
-    return count(round(value)) if value >= 1000.0 else f"{value:.3g}"
+    return count(round(value)) if value >= 1000.0 else plain(value, 3)

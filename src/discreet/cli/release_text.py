@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from discreet import report as reports
 from discreet.cli.console import number
+from discreet.digits import plain
 from discreet.report.chance_words import TELLS_NOTHING, sentences
 from discreet.report.clip_words import clipped_in_brief
 from discreet.report.request_facts import is_contradicted, public_moments
@@ -62,7 +63,7 @@ def summary(release: "Release") -> str:
     elif charge is not None:
         spent = f"{number(charge.epsilon_spent)} of {number(charge.epsilon_cap)}"
         if charge.rho_spent is not None and charge.rho_cap is not None:
-            spent = f"rho {charge.rho_spent:.3g} of {charge.rho_cap:.3g}"
+            spent = f"rho {plain(charge.rho_spent, 3)} of {plain(charge.rho_cap, 3)}"
         dataset = release.provenance.dataset
         if release.is_bought_in_parts:  # the parts below it were drawn since, and the rest may be given back
             lines.append(

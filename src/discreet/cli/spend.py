@@ -7,11 +7,13 @@ from typing import Any
 
 from discreet import workflow
 from discreet.cli.console import confirmed, interactive, number, progress, result, say, spare
-from discreet.cli.dry_run_text import show_dry_run
+from discreet.cli.dry_run_text import WEAK, show_dry_run
 from discreet.cli.options import How
 from discreet.cli.release_text import summary
+from discreet.digits import plain
 from discreet.errors import InvalidParameterError
 from discreet.files import writable
+from discreet.report.chances import is_weak
 
 
 def spend(
@@ -94,9 +96,11 @@ def _ask(priced: "workflow.DryRun", account: "workflow.Account | None") -> None:
         return
     spent, left = number(priced.guarantee.epsilon), f"the {number(account.epsilon_left)} left"
     if account.accounting != "basic":
-        left = f"what is left of rho {float(account.rho_cap):.3g}"
+        left = f"what is left of rho {plain(float(account.rho_cap), 3)}"
     _warn(priced, account)
     say(f"This will spend epsilon {spent} of {left} for {account.dataset} and cannot be undone.")
+    if is_weak(float(priced.guarantee.epsilon)):
+        say(f"Warning: {WEAK}")
     confirmed()
 
 

@@ -63,7 +63,7 @@ class AutoSelection(SubsetSelector):
     delta: Annotated[
         Delta,
         Field(
-            description="Added chance of a result outside the promise. With a positive one, such as 1e-6, "
+            description="Added chance of a result outside the promise. With a positive one, such as 0.000001, "
             "methods are tried that gain by it; 0 is pure privacy."
         ),
     ] = 0.0

@@ -206,10 +206,10 @@ def _check_accounts(connection: Connection, replay: Replay) -> None:
     rows = {row["dataset"]: row for row in connection.execute(select(accounts)).mappings()}
     for name in sorted(rows.keys() | replay.accounts.keys()):
         if name not in rows or name not in replay.accounts:
-            raise _misfit(f"dataset={name!r} has an account without entries, or entries without an account")
+            raise _misfit(f"data set {name!r} has an account without entries, or entries without an account")
         for column in (*_TERMS, *_SUMS):
             if rows[name][column] != replay.accounts[name][column]:
-                raise _misfit(f"the account of dataset={name!r} differs from its entries in {column}")
+                raise _misfit(f"the account of data set {name!r} differs from its entries in {column}")
 
 
 def _check_allotments(connection: Connection, replay: Replay) -> None:
@@ -217,7 +217,7 @@ def _check_allotments(connection: Connection, replay: Replay) -> None:
     for key in sorted(rows.keys() | replay.allotments.keys()):
         row, replayed = rows.get(key), replay.allotments.get(key)
         if row is None or replayed is None or any(row[column] != replayed[column] for column in _SUMS):
-            raise _misfit(f"the allotment of project={key[1]!r} of dataset={key[0]!r} differs from its entries")
+            raise _misfit(f"the allotment of project {key[1]!r} of data set {key[0]!r} differs from its entries")
 
 
 def _check_releases(connection: Connection, replay: Replay) -> None:

@@ -8,6 +8,7 @@ from discreet.accounting.events import Event
 from discreet.accounting.guarantee import Guarantee, Number
 from discreet.accounting.totals import rho_of_pure
 from discreet.accounting.zcdp import epsilon_of_rho, rho_of, rho_of_epsilon
+from discreet.digits import plain
 from discreet.errors import InvalidParameterError
 from discreet.ledger import terms
 from discreet.ledger.grains import DELTA_GRAIN, EPSILON_GRAIN, RHO_GRAIN, as_text, charged, granted
@@ -102,7 +103,7 @@ def cost_of(accounting: Accounting, guarantee: Guarantee, event: Event | None) -
     if event is None and guarantee.delta:
         raise InvalidParameterError(
             "Under zcdp a guarantee with delta must come with its event, as epsilon and delta do not tell its rho, but "
-            f"delta={float(guarantee.delta):g} and event=None. Pass the event to reserve."
+            f"delta={plain(float(guarantee.delta))} and event=None. Pass the event to reserve."
         )
     rho, failure = (rho_of_pure(guarantee.epsilon), Fraction(0)) if event is None else rho_of(event)
     amounts["rho"] = min(charged(rho, RHO_GRAIN), _MOST_GRAINS)

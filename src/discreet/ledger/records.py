@@ -22,6 +22,9 @@ class Accounting(StrEnum):
     BASIC = "basic"
     ZCDP = "zcdp"
 
+    def __repr__(self) -> str:
+        return repr(self.value)
+
 
 class Sums:
     """The remaining budget of an account or an allotment; numbers are exact, and shown as decimals."""

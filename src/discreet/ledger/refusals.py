@@ -16,7 +16,7 @@ def check_alone(dataset: str, alike: str | None) -> None:
     """Refuse a data set whose name is another one's but for case: it would have a second budget."""
     if alike is not None:
         raise BudgetError(
-            f"A data set must differ from another one in more than case, but dataset={dataset!r} is new and {alike!r} "
+            f"A data set must differ from another one in more than case, but {dataset!r} is new and {alike!r} "
             f"has a cap. Use {alike!r} for the same people, also in the metadata, and another name for other people."
         )
 
@@ -41,8 +41,8 @@ def check_allotted(store: Store, account: Account, allotment: Allotment | None, 
         return allotment
     command = _command(store, "allot", account.dataset, project, epsilon="E", delta=as_text(account.delta_cap))
     raise BudgetError(
-        f"A project must have an allotment of the cap of dataset={account.dataset!r}, kept in "
-        f"{account.accounting.value}, but project={project!r} has none. The owner of the data sets it with `{command}`."
+        f"A project must have an allotment of the cap of data set {account.dataset!r}, kept in "
+        f"{account.accounting.value}, but project {project!r} has none. The owner of the data sets it with `{command}`."
     )
 
 
@@ -50,8 +50,8 @@ def other_terms(account: Account, name: str, value: str) -> BudgetError:
     """Return the error for a unit or relation that is not the account's: such budgets do not add."""
     fixed = str(getattr(account, name))
     return BudgetError(
-        f"Budgets under different units or neighboring relations do not add, so dataset={account.dataset!r} "
-        f"keeps {name}={fixed!r}, but {name}={value!r}. Use {name}={fixed!r} in the metadata."
+        f"Budgets under different units or neighboring relations do not add, so data set "
+        f"{account.dataset!r} keeps {name}={fixed!r}, but {name}={value!r}. Use {name}={fixed!r} in the metadata."
     )
 
 
@@ -67,8 +67,8 @@ def other_accounting(account: Account, requested: Accounting) -> BudgetError:
     """Return the error for a change of accounting after something was spent: the two sums do not convert."""
     return BudgetError(
         f"What is spent was added up as {account.accounting.value}, which does not convert, so "
-        f"dataset={account.dataset!r} keeps accounting={account.accounting.value!r}, but "
-        f"accounting={requested.value!r}. Leave --accounting out, or give {account.accounting.value}."
+        f"data set {account.dataset!r} keeps {account.accounting.value}, but {requested.value} is requested. Leave "
+        f"--accounting out, or give {account.accounting.value}."
     )
 
 
@@ -76,8 +76,8 @@ def above_cap(account: Account, amounts: Amounts) -> InvalidParameterError:
     """Return the error for an allotment above the cap that it is a part of."""
     epsilon, delta, _, _ = numbers(amounts).values()
     return InvalidParameterError(
-        f"An allotment must be within the {_called(account.dataset)}, epsilon={as_text(account.epsilon_cap)} and "
-        f"delta={as_text(account.delta_cap)}, but epsilon={as_text(epsilon)} and delta={as_text(delta)}. "
+        f"An allotment must be within the {_called(account.dataset)}, epsilon {as_text(account.epsilon_cap)} and "
+        f"delta {as_text(account.delta_cap)}, but it is epsilon {as_text(epsilon)} and delta {as_text(delta)}. "
         "Allot at most that, or grant the data set more first."
     )
 
@@ -117,8 +117,8 @@ def below_spent(sums: Account | Allotment, amounts: Amounts) -> InvalidParameter
     epsilon, delta, _, _ = numbers(amounts).values()
     return InvalidParameterError(
         f"The {_called(*_names(sums))} must cover what is spent, "
-        f"epsilon={as_text(sums.epsilon_spent)} and delta={as_text(sums.delta_spent)}, "
-        f"but epsilon={as_text(epsilon)} and delta={as_text(delta)}. Give a cap of at least that."
+        f"epsilon {as_text(sums.epsilon_spent)} and delta {as_text(sums.delta_spent)}, but it would be epsilon "
+        f"{as_text(epsilon)} and delta {as_text(delta)}. Lower it to what is spent: then nothing more can be spent."
     )
 
 
@@ -126,8 +126,8 @@ def below_spent_rho(sums: Account | Allotment, amounts: Amounts) -> InvalidParam
     """Return the error for a cap under zCDP whose rho is below what is spent."""
     _, _, rho, failure = numbers(amounts).values()
     return InvalidParameterError(
-        f"The {_called(*_names(sums))} must cover what is spent, rho={as_text(sums.rho_spent)} "
-        f"and failures of {as_text(sums.failure_spent)}, but it converts to rho={as_text(rho)} and failures of "
+        f"The {_called(*_names(sums))} must cover what is spent, rho {as_text(sums.rho_spent)} "
+        f"and failures of {as_text(sums.failure_spent)}, but it converts to rho {as_text(rho)} and failures of "
         f"{as_text(failure)}. Give a larger epsilon or delta."
     )
 
@@ -141,7 +141,7 @@ def _names(sums: Account | Allotment) -> tuple[str, ...]:
 
 
 def _called(dataset: str, project: str | None = None) -> str:
-    return f"{'lifetime cap' if project is None else f'allotment of project={project!r}'} of dataset={dataset!r}"
+    return f"{'lifetime cap' if project is None else f'allotment of project {project!r}'} of data set {dataset!r}"
 
 
 def _too_much_of(sums: Account | Allotment, cost: Amounts) -> str:
@@ -152,7 +152,7 @@ def _too_much_of(sums: Account | Allotment, cost: Amounts) -> str:
         word = "delta of failure" if name == "failure" else name
         if not fits:
             parts.append(
-                f"{word}={as_text(charge[name])} is requested, and {as_text(cap - spent)} of {as_text(cap)} is left"
+                f"{word} {as_text(charge[name])} is requested, and {as_text(cap - spent)} of {as_text(cap)} is left"
             )
     return " and ".join(parts)
 

@@ -17,7 +17,7 @@ def check_account(connection: Connection, dataset: str) -> None:
     row = connection.execute(select(accounts).where(accounts.c.dataset == dataset)).mappings().one()
     wrong = _differing(connection, row, is_entry, "grant") + _other_terms(connection, row, is_entry)
     if wrong:
-        raise _changed(f"the account of dataset={dataset!r}", wrong)
+        raise _changed(f"the account of data set {dataset!r}", wrong)
 
 
 def check_allotment(connection: Connection, dataset: str, project: str) -> None:
@@ -25,7 +25,7 @@ def check_allotment(connection: Connection, dataset: str, project: str) -> None:
     row = connection.execute(select(allotments).where(*_names(allotments, dataset, project))).mappings().one()
     wrong = _differing(connection, row, and_(*_names(entries, dataset, project)), "allot")
     if wrong:
-        raise _changed(f"the allotment of project={project!r} of dataset={dataset!r}", wrong)
+        raise _changed(f"the allotment of project {project!r} of data set {dataset!r}", wrong)
 
 
 def check_end(connection: Connection, last: int, digest: str) -> None:

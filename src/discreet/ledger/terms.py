@@ -91,12 +91,14 @@ def check_facts(facts: Mapping[str, Any]) -> str:
 
 
 def check_cap(epsilon: Number, delta: Number) -> tuple[int, int]:
-    """Return epsilon and delta of a lifetime cap in grains, rounded down, or refuse it."""
+    """Return epsilon and delta of a lifetime cap in grains, rounded down, or refuse it; a cap of 0 closes the data "
+    "set.
+    """
     value = exact(epsilon, "epsilon")
-    if not EPSILON_GRAIN <= value <= MAX_CAP:
+    if value and not EPSILON_GRAIN <= value <= MAX_CAP:
         raise InvalidParameterError(
-            f"The lifetime cap must lie between epsilon={as_text(EPSILON_GRAIN)} and epsilon={MAX_CAP}, "
-            f"but epsilon={epsilon}. Common caps are 1 to 10."
+            f"The lifetime cap must be 0 or lie between epsilon={as_text(EPSILON_GRAIN)} and epsilon={MAX_CAP}, "
+            f"but epsilon={epsilon}. Common caps are 1 to 10; with 0 nothing can be spent."
         )
     return granted(value, EPSILON_GRAIN), granted(exact_delta(delta), DELTA_GRAIN)
 

@@ -11,6 +11,7 @@ from discreet.accounting.totals import totals_of
 from discreet.data.adjusted_design import Adjustment
 from discreet.data.metadata import Metadata
 from discreet.data.score_design import are_alike
+from discreet.digits import plain
 from discreet.errors import InvalidParameterError
 from discreet.methods.base.method import Fitter, Method, Preparation
 from discreet.methods.base.noise_budget import NoiseBudget
@@ -145,7 +146,8 @@ class PlanSteps:
         prepared = self._selection().prepare(self.metadata, self.target, columns)
         if totals_of(event_of(prepared)).failure > self.delta:
             raise InvalidParameterError(
-                f"A plan's delta must cover its parts, but the selection needs more than delta={self.plan.delta:g}. "
+                "A plan's delta must cover its parts, but the selection needs more than "
+                f"delta={plain(self.plan.delta)}. "
                 "Raise it, or give the selection a smaller one."
             )
         return prepared

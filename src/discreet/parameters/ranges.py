@@ -9,9 +9,11 @@ from typing import Any
 from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler, ValidationInfo
 from pydantic_core import CoreSchema, core_schema
 
+from discreet.digits import plain
+
 REMEDIES = {
     "epsilon": "Common choices are 0.1 to 3.",
-    "delta": "Common choices are far below one over the number of people, such as 1e-6.",
+    "delta": "Common choices are far below one over the number of people, such as 0.000001.",
 }
 """What to do about a parameter out of range, beyond choosing another value."""
 
@@ -34,14 +36,14 @@ class Between:
 
     def __str__(self) -> str:
         """Return the range in words."""
-        return f"{'be 0 or ' if self.or_zero else ''}lie in [{self.low:.12g}, {self.high:.12g}]"
+        return f"{'be 0 or ' if self.or_zero else ''}lie in [{plain(self.low, 12)}, {plain(self.high, 12)}]"
 
     def __call__(self, value: float, info: ValidationInfo) -> float:
         """Return a number within the range, or refuse it."""
         if self.low <= value <= self.high or (self.or_zero and value == 0):
             return value
         remedy = REMEDIES.get(str(info.field_name), "Choose a value in that range.")
-        raise ValueError(f"{info.field_name} must {self}, but {info.field_name}={value:.12g}. {remedy}")
+        raise ValueError(f"{info.field_name} must {self}, but {info.field_name}={plain(value, 12)}. {remedy}")
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         return core_schema.with_info_after_validator_function(self, handler(source))
@@ -82,7 +84,7 @@ class SharesOf:
             if name not in self.parts:
                 raise ValueError(f"shares must name parts among {', '.join(self.parts)}, not {name[:40]!r}.")
             if not SHARE.low <= share <= SHARE.high:
-                raise ValueError(f"shares must {SHARE}, but that of {name} is {share:.12g}.")
+                raise ValueError(f"shares must {SHARE}, but that of {name} is {plain(share, 12)}.")
         return value
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:

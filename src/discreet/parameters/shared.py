@@ -46,7 +46,8 @@ Epsilon = Annotated[
     float,
     EPSILON,
     Field(
-        description="Privacy budget of this release, all parts together. It is measured in nats; 0.1 to 3 are common."
+        description="Privacy budget of this release, all parts together. A larger one gives less noise and less "
+        "protection; 0.1 to 3 are common."
     ),
 ]
 _Delta = Annotated[float, Between(1e-300, 1 - 1e-9, or_zero=True)]
@@ -59,7 +60,7 @@ BoundDelta = Annotated[
     _Delta,
     Field(
         description=f"{_CHANCE} The bound that the noise rests on may fail with this chance. 0 takes the smaller "
-        "of n^-1.5 and 1e-6; with `variance_floor` no delta is needed."
+        "of n^-1.5 and 0.000001; with `variance_floor` no delta is needed."
     ),
 ]
 PeelingDelta = Annotated[
@@ -69,7 +70,7 @@ PeelingDelta = Annotated[
 GaussianDelta = Annotated[
     _Delta,
     Field(
-        description=f"{_CHANCE} With a positive delta, such as 1e-6, the noise is Gaussian and much smaller; 0 is "
+        description=f"{_CHANCE} With a positive delta, such as 0.000001, the noise is Gaussian and much smaller; 0 is "
         "pure privacy."
     ),
 ]

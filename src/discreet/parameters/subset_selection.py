@@ -44,7 +44,7 @@ L1Radius = Annotated[
         title="R",
         description="R: largest l1 norm of a model's coefficients. It is in units of the target per half range of a "
         "column, and includes the intercept. A number is public; `private` estimates it from a share of epsilon. The "
-        "default is 2 r, or 1.5 r where r is private.",
+        "default is twice the y bound r, or 1.5 times where r is private.",
     ),
 ]
 L1Grid = Annotated[
@@ -53,7 +53,7 @@ L1Grid = Annotated[
         min_length=2,
         max_length=1000,
         description="Values of R to choose from, where it is private. They are in units of the target. The default is "
-        "1/2, 1, 2, 4 and 8 times r.",
+        "1/2, 1, 2, 4 and 8 times the y bound r.",
     ),
 ]
 Models = Annotated[

@@ -7,7 +7,14 @@ from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_ori
 from annotated_types import Ge, Le, MinLen
 from pydantic.fields import FieldInfo
 
+from discreet.digits import plain
 from discreet.parameters.ranges import Between
+
+_NEARLY_ZERO = 1e-30
+"""Below this a range is said to begin at 0."""
+
+_VAST = 1e30
+"""Above this a range is said to have no end."""
 
 
 class Alternative(NamedTuple):
@@ -53,7 +60,7 @@ def _within(limits: Iterable[Any]) -> str:
     low, high = _ends(limits)
     if low is None:
         return ""
-    return f" of at least {low:.12g}" if high is None else f" in [{low:.12g}, {high:.12g}]"
+    return f" of at least {plain(low, 12)}" if high is None else f" in [{plain(low, 12)}, {plain(high, 12)}]"
 
 
 def _ends(limits: Iterable[Any]) -> tuple[Any, Any]:
@@ -132,14 +139,24 @@ def _limits(field: FieldInfo) -> list[str]:
     """Which numbers and words a parameter may be."""
     numbers, words = [], list[str]()
     for each in alternatives(field.annotation, field.metadata):
-        low, high = _ends(each.limits)
+        (low, high), or_zero = _ends(each.limits), _or_zero(each.limits)
         if each.kind in (int, float) and low is not None:
-            zero = "0, or " if _or_zero(each.limits) else ""
-            numbers.append(f"{zero}{_short(low)} to {_short(high)}" if high is not None else f"{_short(low)} or more")
+            numbers.append(_range(low, high, or_zero))
         elif get_origin(each.kind) is Literal:
             words += map(str, get_args(each.kind))
     stated = f"{numbers[0]}{f'; or {_either(words)}' if words else ''}" if numbers else _either(words)
     return [f"Allowed: {stated}."] if stated else []
+
+
+def _range(low: float, high: float | None, or_zero: bool) -> str:
+    """A range, without the ends that are there for the computer alone."""
+    if low < -_VAST:
+        return "any number"
+    is_open = not or_zero and 0 < low < _NEARLY_ZERO
+    least = "0" if or_zero and low < _NEARLY_ZERO else f"{'0, or ' if or_zero else ''}{_short(low)}"
+    if high is None or high > _VAST:
+        return "above 0" if is_open else f"{least} or more"
+    return f"above 0, up to {_short(high)}" if is_open else f"{least} to {_short(high)}"
 
 
 def _default(field: FieldInfo) -> list[str]:
@@ -154,7 +171,7 @@ def _plain(value: float | str) -> str:
 
 
 def _short(number: float) -> str:
-    return f"{number:.12g}".replace("e-0", "e-").replace("e+", "e")
+    return plain(number, 12).replace("e+", "e")
 
 
 def _either(words: list[str], last: str = " or ") -> str:

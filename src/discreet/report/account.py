@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from discreet.release import LedgerRecord
-from discreet.report.words import at_least, decimal, number, thousands
+from discreet.report.words import at_least, number, thousands
 
 
 @dataclass(frozen=True)
@@ -29,5 +29,5 @@ def standing(ledger: LedgerRecord) -> Standing:
     """
     if ledger.accounting == "basic" or ledger.rho_spent is None or ledger.rho_cap is None:
         return Standing("epsilon", ledger.epsilon_spent, ledger.epsilon_cap, None)
-    at = "" if ledger.delta_cap is None else f" at delta {decimal(number(ledger.delta_cap))}"
+    at = "" if ledger.delta_cap is None else f" at delta {number(ledger.delta_cap)}"
     return Standing("rho", ledger.rho_spent, ledger.rho_cap, f"epsilon {thousands(at_least(ledger.epsilon_cap))}{at}")

@@ -44,7 +44,7 @@ def accuracy_chart(ratings: Sequence[Rated]) -> Drawing:
     names = list(dict.fromkeys(rating.mechanism for rating in ratings))
     epsilons = sorted({rating.epsilon for rating in ratings})
     drawing = panel(WIDTH, HEIGHT, (epsilons[0], epsilons[-1]), (0, 1), log_x=True)
-    drawing.x_axis([(epsilon, plain(epsilon)) for epsilon in epsilons], "Epsilon (nats)")
+    drawing.x_axis([(epsilon, plain(epsilon)) for epsilon in epsilons], "Epsilon")
     drawing.y_axis(shares(SHARES), "Best columns found")
     points_of = {
         name: sorted((each.epsilon, each.overlap, 2 * each.error) for each in ratings if each.mechanism == name)

@@ -18,6 +18,11 @@ def worst_posterior(epsilon: float, prior: float) -> float:
     return Guarantee(exact_value, exact(0, "delta"), NeighboringRelation.REPLACE_ONE).worst_posterior(prior)
 
 
+def is_weak(epsilon: float) -> bool:
+    """Tell whether a belief of 1% can become more likely than not."""
+    return worst_posterior(epsilon, 0.01) > 0.5
+
+
 def swap_chance(law: str, gap: float) -> float | None:
     """Return the chance that noise puts the worse of two models first.
 

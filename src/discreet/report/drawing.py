@@ -9,8 +9,9 @@ from textwrap import fill
 
 from markupsafe import escape
 
+from discreet import digits
 from discreet.report.widths import pixels
-from discreet.report.words import decimal, thousands, visible
+from discreet.report.words import thousands, visible
 
 INK, MUTED, ACCENT, PALE, REST, RULE = "#1c2733", "#4f5d6b", "#0b5c7a", "#86abbc", "#e6ebee", "#d5dce1"
 PAPER = "#ffffff"
@@ -244,7 +245,7 @@ def round_ticks(start: float, end: float, count: int) -> list[Tick]:
 
 def plain(value: float) -> str:
     """Return a number of six digits, thousands apart, no exponent unless it is long, a minus as wide as a plus."""
-    return thousands(decimal(f"{value:.6g}")).replace("-", "\u2212")
+    return thousands(digits.plain(value)).replace("-", "\u2212")
 
 
 def element(

@@ -16,7 +16,7 @@ from discreet.report.standalone import pictures_of
 from discreet.report.table import coefficient_table
 from discreet.report.vocabulary import METHODS
 from discreet.report.widths import cells, squeezed
-from discreet.report.words import alike, at_least, at_most, count, decimal, listed, number, visible
+from discreet.report.words import alike, at_least, at_most, count, listed, number, visible
 
 WIDTH = 80
 MOST_NAMED = 8
@@ -31,7 +31,7 @@ def line(release: Release) -> str:
     record, target = promised(release), request_facts.target(release)
     cost = "not private"
     if record is not None:
-        cost = f"epsilon {at_most(record.epsilon)}, delta {decimal(at_most(record.delta))}"
+        cost = f"epsilon {at_most(record.epsilon)}, delta {at_most(record.delta)}"
     return f"<Release {visible(release.method)}: {visible(target)} on {_named(release)}; {cost}>"
 
 
@@ -66,7 +66,9 @@ def html(release: Release) -> str:
         parts.insert(0, paragraph(f"Selected: {', '.join(release.selected) or 'no column'}"))
     drawn = pictures_of(release)
     parts += [Markup(drawn[name].svg) for name in PICTURES if name in drawn]  # noqa: S704 - our drawing
-    return card(_title(release), *parts, facts("The release", _facts(release)))
+    listed_facts = _facts(release)
+    # One below the other, first what stands on the left of a printed summary.
+    return card(_title(release), *parts, facts("The release", [*listed_facts[0::2], *listed_facts[1::2]]))
 
 
 def _title(release: Release) -> str:
@@ -88,7 +90,7 @@ def _facts(release: Release) -> list[Fact]:
         ("Target", visible(request_facts.target(release))),
         ("Epsilon", "none" if record is None else at_most(record.epsilon)),
         (named, count(request_facts.n_candidates(release))),
-        ("Delta", "none" if record is None else decimal(at_most(record.delta))),
+        ("Delta", "none" if record is None else at_most(record.delta)),
         ("Data set", visible(release.provenance.dataset)),
         ("Protected", "nobody" if record is None else f"a {visible(record.unit)}"),
     ]
@@ -154,7 +156,10 @@ def _notes(release: Release) -> list[str]:
         clipped = clipped_in_brief(release.fit)
         notes += [clipped] if clipped else []
     if request_facts.is_by_fission(release):
-        notes.append("One part of the information in the moments selected the columns, the other gave these intervals.")
+        notes.append(
+            "One part of the information in the moments selected the columns, the other gave these intervals. All of "
+            "it together may select others."
+        )
     if request_facts.is_by_half(release):
         notes.append("Half of the units selected the columns, the others gave these intervals.")
     if request_facts.is_of_selection(release):

@@ -105,7 +105,7 @@ def budget(ledger: LedgerRecord, epsilon: float) -> str:
     spent, cap = account.spent, account.cap
     mine = epsilon if account.currency == "epsilon" else ledger.rho or 0.0
     parts = [
-        (f"earlier releases: {thousands(at_most(max(0.0, spent - mine)))}", spent - mine, PALE),
+        (f"other releases: {thousands(at_most(max(0.0, spent - mine)))}", spent - mine, PALE),
         (f"this release: {thousands(at_most(mine))}", min(mine, spent), ACCENT),
         (f"left: {thousands(at_least(account.left))}", cap - spent, REST),
     ]

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from discreet.report.words import at_most, decimal
+from discreet.report.words import at_most
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Price:
 
     def __str__(self) -> str:
         amounts = [("epsilon", self.epsilon), ("rho", self.rho), ("delta", self.delta)]
-        return ", ".join(f"{name} {decimal(at_most(value, 4))}" for name, value in amounts if value > 0) or "nothing"
+        return ", ".join(f"{name} {at_most(value, 4)}" for name, value in amounts if value > 0) or "nothing"
 
 
 def price(event: dict[str, Any] | None) -> Price:

@@ -8,10 +8,10 @@ from typing import Literal
 from discreet.accounting.guarantee import Guarantee, exact
 from discreet.accounting.neighbors import NeighboringRelation
 from discreet.release import GuaranteeRecord, LedgerRecord, Release
-from discreet.report.chances import worst_posterior
+from discreet.report.chances import is_weak, worst_posterior
 from discreet.report.price import price
 from discreet.report.vocabulary import PEOPLE
-from discreet.report.words import at_most, decimal, number, one_in, percent_at_most, thousands
+from discreet.report.words import at_most, number, one_in, percent_at_most, thousands
 
 PRIORS = (0.01, 0.1, 0.5)
 """Beliefs before the release for which the worst belief after it is told."""
@@ -74,14 +74,14 @@ def promise(release: Release) -> Promise | None:
     cost, ledger = price(release.event), release.provenance.ledger
     return Promise(
         epsilon=thousands(at_most(record.epsilon)),
-        delta=decimal(at_most(record.delta)),
+        delta=at_most(record.delta),
         one_in=one_in(record.delta),
         rho=at_most(cost.rho, 4) if cost.rho > 0 else None,
-        failure=decimal(at_most(cost.delta)) if cost.delta > 0 else None,
+        failure=at_most(cost.delta) if cost.delta > 0 else None,
         is_all_gaussian=cost.rho > 0 and cost.epsilon == 0 and cost.delta == 0,
         factor=thousands(at_most(math.exp(min(record.epsilon, 700.0)), 3)),
         is_pure=record.delta == 0,
-        is_weak=worst_posterior(record.epsilon, 0.01) > 0.5,
+        is_weak=is_weak(record.epsilon),
         replaces=record.neighboring is NeighboringRelation.REPLACE_ONE,
         counts_units=record.n_units is not None,
         unit=record.unit,

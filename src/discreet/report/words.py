@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from typing import Any
 
+from discreet.digits import plain
+
 _INVISIBLE = frozenset({"Cc", "Cf", "Co", "Cs", "Zl", "Zp"})
 _NO_CHARACTERS = "\ufffe\uffff"  # XML cannot hold them, and the renderer of pictures ends its process at one
-MOST_DIGITS = 14
-"""Longest number that is written without an exponent."""
 _PLAIN_NAME = re.compile(r"[\w.\-]+")
 
 
@@ -36,16 +36,16 @@ def visible(text: object) -> str:
 def number(value: float, digits: int = 6) -> str:
     """Return a number in few digits: whole numbers whole, others to `digits` significant ones.
 
-    Such as ``1``, ``0.5`` or ``2.25e-06``.
+    Such as ``1``, ``0.5`` or ``0.00000225``.
 
     Examples
     --------
     >>> number(1.0), number(0.1 + 0.2), number(2.25e-6), number(1234567.8)
-    ('1', '0.3', '2.25e-06', '1234568')
+    ('1', '0.3', '0.00000225', '1234568')
     """
     if math.isfinite(value) and abs(value) < 1e15 and (value == int(value) or abs(value) >= 10**digits):
         return f"{value:.0f}"
-    return f"{value:.{digits}g}"
+    return plain(value, digits)
 
 
 def at_most(value: float, digits: int = 6) -> str:
@@ -87,18 +87,6 @@ def thousands(text: str) -> str:
     return f"{sign}{int(whole):,}{point}{rest}" if whole.isdecimal() else text
 
 
-def decimal(text: str) -> str:
-    """Return a number that is written with an exponent without it, unless that would be long.
-
-    Examples
-    --------
-    >>> decimal("1e-06"), decimal("0.5"), decimal("1e-30")
-    ('0.000001', '0.5', '1e-30')
-    """
-    plain = f"{Decimal(text):f}"
-    return plain if len(plain) <= MOST_DIGITS else text
-
-
 def short(value: float) -> str:
     """Return a number to three significant digits, its thousands apart, without an exponent unless that is long.
 
@@ -107,7 +95,7 @@ def short(value: float) -> str:
     >>> short(15337.3), short(0.05), short(4.0), short(2.5e-12)
     ('15,300', '0.05', '4', '2.5e-12')
     """
-    return thousands(decimal(f"{value:.3g}"))
+    return thousands(plain(value, 3))
 
 
 def _rounded(value: float, digits: int, rounding: str) -> float:
@@ -178,12 +166,12 @@ def one_in(chance: float) -> str:
 def alike(values: Sequence[float], spread: float) -> list[str]:
     """Return numbers with the same number of decimals, as many as their spread makes meaningful.
 
-    Their texts; very large and very small ones with an exponent.
+    Their texts; very small ones to three significant digits.
 
     Examples
     --------
     >>> alike([1.23456, 1.1, 1.4], 0.15), alike([123456.0, 0.0], 2500.0), alike([2e-9, -1e-9], 3e-9)
-    (['1.23', '1.10', '1.40'], ['123500', '0'], ['2e-09', '-1e-09'])
+    (['1.23', '1.10', '1.40'], ['123500', '0'], ['0.000000002', '-0.000000001'])
     """
     if not (math.isfinite(spread) and 1e-6 < spread < 1e9 and all(abs(value) < 1e12 for value in values)):
         return [number(value, 3) for value in values]
@@ -219,7 +207,7 @@ def setting(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, int | float):
-        return thousands(decimal(number(value)))
+        return thousands(number(value))
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
 
 

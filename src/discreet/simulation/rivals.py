@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from discreet.data.metadata import Metadata, half_width
+from discreet.digits import plain
 from discreet.methods.base.method import Method
 from discreet.methods.registry import method_of
 from discreet.parameters.public_moments import PublicMoments
@@ -123,7 +124,7 @@ def _moments(guess: dict[str, int], delta: float) -> list[Rival]:
     """Noisy moments, pure and with a delta, each read under several penalties."""
     compared = []
     for spent in (0.0, delta) if delta > 0.0 else (0.0,):
-        name = "moments, y_bound private" + (f", delta {spent:g}" if spent else "")
+        name = "moments, y_bound private" + (f", delta {plain(spent)}" if spent else "")
         for penalty in READINGS:
             usual = penalty == "auto"
             parameters = {"y_bound": "private", **guess, **({"delta": spent} if spent else {})}
@@ -141,7 +142,7 @@ def _with_public_columns(guess: dict[str, int], delta: float, known: PublicMomen
     """Noisy moments of which the columns' own are public."""
     compared = []
     for spent in (0.0, delta) if delta > 0.0 else (0.0,):
-        name = "moments, public columns, y_bound private" + (f", delta {spent:g}" if spent else "")
+        name = "moments, public columns, y_bound private" + (f", delta {plain(spent)}" if spent else "")
         parameters = {"y_bound": "private", "public_moments": known, **guess, **({"delta": spent} if spent else {})}
         compared.append(Rival(name, "moments", parameters))
     return compared

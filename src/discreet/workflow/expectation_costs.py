@@ -7,6 +7,7 @@ from discreet.accounting.compose import guarantee_of
 from discreet.accounting.events import ComposedEvent, Event
 from discreet.accounting.guarantee import exact_delta
 from discreet.accounting.zcdp import rho_of
+from discreet.digits import plain
 from discreet.errors import DiscreetError
 from discreet.methods.registry import method_of
 from discreet.report.price import price
@@ -81,7 +82,7 @@ def _fan(question: Question, choice: Choice, epsilon: float) -> Findings | None:
         return None
     description = (
         f"The guarantee of several requests by {choice.name} on the same people: epsilons added up, and by "
-        f"concentrated accounting at delta {FAN_DELTA:g}. A ledger stops at its cap, whichever comes first."
+        f"concentrated accounting at delta {plain(FAN_DELTA)}. A ledger stops at its cap, whichever comes first."
     )
     picture = Picture("fan", "Epsilon in total", "lines", "requests", "Requests on the same people", "Epsilon in total")
     return Findings(

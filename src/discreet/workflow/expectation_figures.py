@@ -8,6 +8,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from discreet.accounting.guarantee import exact_delta
+from discreet.digits import plain
 from discreet.errors import DiscreetError, InvalidParameterError
 from discreet.methods.base.method import Progress as Told
 from discreet.methods.registry import CHOOSING, SCREENINGS, SELECTIONS
@@ -88,8 +89,8 @@ def _check(question: Question) -> None:
     wrong = [epsilon for epsilon in question.epsilons if not LEAST_EPSILON <= epsilon <= MOST_EPSILON]
     if wrong or not question.epsilons:
         raise InvalidParameterError(
-            f"Each epsilon must lie in [{LEAST_EPSILON:g}, {MOST_EPSILON:g}], but "
-            f"{f'{wrong[0]:g} does not' if wrong else 'none is given'}. Give numbers such as 0.1,1,10."
+            f"Each epsilon must lie in [{plain(LEAST_EPSILON)}, {plain(MOST_EPSILON)}], but "
+            f"{f'{plain(wrong[0])} does not' if wrong else 'none is given'}. Give numbers such as 0.1,1,10."
         )
     for name, value in question.parameters.items():
         if not _is_finite(value):  # has no place in a request, nor in the key of the cache

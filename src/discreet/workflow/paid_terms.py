@@ -10,6 +10,7 @@ from discreet.accounting.events import Event, event_of
 from discreet.accounting.gaussian import gaussian_rho
 from discreet.accounting.guarantee import exact_delta, exact_epsilon
 from discreet.accounting.zcdp import rho_of, rho_of_epsilon
+from discreet.digits import plain
 from discreet.errors import InvalidParameterError
 from discreet.ledger import Ledger
 from discreet.methods.answers.posterior import PRIORS
@@ -92,8 +93,9 @@ class Terms:
         if epsilon <= 0 or delta < 0 or (self.is_concentrated and delta == 0):
             more = " and delta" if self.delta or self.before[1] else ""
             raise InvalidParameterError(
-                f"at_most{more} must be above what the earlier release cost, epsilon {float(self.before[0]):g} and "
-                f"delta {float(self.before[1]):g}, because both add up. Raise them."
+                f"at_most{more} must be above what the earlier release cost, epsilon {plain(float(self.before[0]))} "
+                "and "
+                f"delta {plain(float(self.before[1]))}, because both add up. Raise them."
             )
 
     @property
@@ -254,8 +256,8 @@ def _before(earlier: Release | None, at_most: float, delta: float) -> tuple[Frac
         return Fraction(guarantee.epsilon), Fraction(guarantee.delta)
     if (record.at_most, guarantee.delta) != (at_most, delta):
         raise InvalidParameterError(
-            f"Parts must go on below the ceiling that they began with. Give at_most={record.at_most:g} and "
-            f"delta={guarantee.delta:g}."
+            f"Parts must go on below the ceiling that they began with. Give at_most={plain(record.at_most)} and "
+            f"delta={plain(guarantee.delta)}."
         )
     return read_before(record)
 

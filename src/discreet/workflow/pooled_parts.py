@@ -8,6 +8,7 @@ from typing import Any
 from discreet.accounting.guarantee import exact_delta
 from discreet.accounting.zcdp import epsilon_of_rho
 from discreet.claims import of_function
+from discreet.digits import plain
 from discreet.errors import InvalidParameterError, VerificationError
 from discreet.ledger import Ledger
 from discreet.release import (
@@ -100,7 +101,8 @@ def _check_costs(parts: Sequence[Release], costs: Sequence[Cost], terms: Terms) 
     stated = None if guarantee is None else (Fraction(guarantee.epsilon), Fraction(guarantee.delta))
     if not terms.holds(costs[terms.n_before :]) or (terms.n_before and stated != terms.before):
         raise InvalidParameterError(
-            f"Parts must cost at most epsilon {terms.at_most:g} and delta {terms.delta:g} together, but these cost "
+            f"Parts must cost at most epsilon {plain(terms.at_most)} and delta {plain(terms.delta)} together, but "
+            "these cost "
             "more. Raise at_most, or delta."
         )
 

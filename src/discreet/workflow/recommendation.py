@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Sequence
 from typing import Any
 
+from discreet.digits import plain
 from discreet.report.explorer import EPSILON_MARK
 from discreet.workflow.chance import false_column_words
 from discreet.workflow.expectation import Choice, Expectation, Question, Recommendation
@@ -66,7 +67,7 @@ def recommended(question: Question, answer: Expectation) -> Recommendation | Non
 def recommended_command(question: Question, answer: Expectation, start: Sequence[str]) -> str:
     """Return the command that asks for what is recommended, ready to paste; `start` says of which table."""
     chosen = answer.recommended
-    return "" if chosen is None else _command(question, answer.choice(chosen.rival), start, f"{chosen.epsilon:g}")
+    return "" if chosen is None else _command(question, answer.choice(chosen.rival), start, plain(chosen.epsilon))
 
 
 def commands_by_selection(question: Question, answer: Expectation, start: Sequence[str]) -> dict[str, str]:
@@ -95,7 +96,7 @@ def recommended_sentences(expectation: Expectation) -> list[str]:
     figures = chosen.figures
     errors = f" (two standard errors: {200.0 * figures['error']:.0f} in 100)"
     sentences = [
-        f"Recommended: {chosen.rival}, at epsilon {chosen.epsilon:g}.",
+        f"Recommended: {chosen.rival}, at epsilon {plain(chosen.epsilon)}.",
         chosen.reason,
         f"Likely: {_chances(figures, errors)}.",
     ]
@@ -193,13 +194,13 @@ def _reason(question: Question, answer: Expectation, names: list[str], row: dict
             f"Of {n_selections} selections it needs the least epsilon" if n_selections > 1 else "It needs epsilon"
         )
         tables = f"{row['n_draws']} simulated tables"
-        return f"{least_one}, {row['epsilon']:.2g}, for {measure} >= {least:g} on {tables}{next_one}."
+        return f"{least_one}, {plain(row['epsilon'], 2)}, for {measure} >= {least:g} on {tables}{next_one}."
     own = _rows(question, answer, names[0])
     on_unkind = {name: answer.on_unkind[name] for name in names[:2] if name in answer.on_unkind}
     if len(on_unkind) == 2:
         return (
-            f"Of {n_selections} selections, several do nearly as well as the best at epsilon {row['epsilon']:g}. This "
-            f"one has an average overlap with the right columns of {_mean(own):.2f} on {row['n_draws']} simulated "
+            f"Of {n_selections} selections, several do nearly as well as the best at epsilon {plain(row['epsilon'])}. "
+            f"This one has an average overlap with the right columns of {_mean(own):.2f} on {row['n_draws']} simulated "
             f"tables{' of each scenario' if len(own) > 1 else ''}. Of these selections it overlaps most on unfavorable "
             f"tables, {on_unkind[names[0]]:.2f}; the next is {names[1]}, {on_unkind[names[1]]:.2f}."
         )
@@ -212,8 +213,8 @@ def _reason(question: Question, answer: Expectation, names: list[str], row: dict
         else (f"Of {n_selections} selections its columns overlap most")
     )
     return (
-        f"{only} with the right ones at epsilon {row['epsilon']:g}, by {_mean(own):.2f} on {row['n_draws']} simulated "
-        f"tables{' of each scenario' if len(own) > 1 else ''}{next_one}."
+        f"{only} with the right ones at epsilon {plain(row['epsilon'])}, by {_mean(own):.2f} on {row['n_draws']} "
+        f"simulated tables{' of each scenario' if len(own) > 1 else ''}{next_one}."
     )
 
 

@@ -116,7 +116,7 @@ def test_failures_take_their_part_of_delta():
     both = ComposedEvent((pure, failure, failure))
     assert guarantee_of(both, RELATION, MILLIONTH) == Guarantee(Fraction(1), MILLIONTH, RELATION)
     assert guarantee_of(both, RELATION, 2 * failure.delta).epsilon == 1
-    with pytest.raises(InvalidParameterError, match=r"delta must cover what the parts may fail with, 2e-07"):
+    with pytest.raises(InvalidParameterError, match=r"delta must cover what the parts may fail with, 0.0000002"):
         guarantee_of(both, RELATION, failure.delta)
     noisy = GaussianEvent(Fraction(1, 50), Fraction(0))
     assert epsilon_of((noisy, failure), MILLIONTH + failure.delta) == epsilon_of((noisy,))
@@ -126,7 +126,7 @@ def test_failures_take_their_part_of_delta():
 def test_gaussian_noise_needs_delta(delta):
     """The message says how much is taken already."""
     event = ComposedEvent((GaussianEvent(Fraction(1, 50), Fraction(0)), FailureEvent(MILLIONTH)))
-    with pytest.raises(InvalidParameterError, match=r"needs delta above 0 and above .* 1e-06, but delta="):
+    with pytest.raises(InvalidParameterError, match=r"needs delta above 0 and above .* 0\.000001, but delta="):
         guarantee_of(event, RELATION, Fraction(delta))
 
 

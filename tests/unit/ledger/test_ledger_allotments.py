@@ -36,7 +36,7 @@ def test_a_project_is_charged_with_its_data_set(shared, ask):
 
 def test_a_project_without_allotment_is_refused(ledger, ask):
     """The message is the command that allots; nothing is charged."""
-    with pytest.raises(BudgetError, match=r"project='thesis' has none\. .*`discreet budget allot rand-hie thesis"):
+    with pytest.raises(BudgetError, match=r"project 'thesis' has none\. .*`discreet budget allot rand-hie thesis"):
         ask(ledger, project="thesis")
     assert ledger.account("rand-hie").epsilon_spent == 0
 
@@ -49,8 +49,8 @@ def test_the_ceiling_holds(shared, ask):
         ask(shared, "0.4", project="thesis")
     assert (refused.value.requested, refused.value.remaining) == (TENTH * 4, TENTH * 3)
     assert str(refused.value) == (
-        "The request exceeds what is left of the allotment of project='thesis' of dataset='rand-hie': "
-        "epsilon=0.4 is requested, and 0.3 of 0.5 is left. Ask for less; only the owner of the data may raise the "
+        "The request exceeds what is left of the allotment of project 'thesis' of data set 'rand-hie': "
+        "epsilon 0.4 is requested, and 0.3 of 0.5 is left. Ask for less; only the owner of the data may raise the "
         f"allotment: `discreet budget allot rand-hie thesis --epsilon 0.6 --ledger {shlex.quote(shared.location)}`."
     )
     assert (shared.head, shared.account("rand-hie").epsilon_spent) == (head, TENTH * 2)
@@ -60,7 +60,7 @@ def test_the_cap_holds_inside_the_ceiling(shared, ask):
     """The ceilings may add up to more than the cap, which is what is left then."""
     shared.allot("rand-hie", "survey", 1)
     ask(shared, "0.7", project="survey")
-    with pytest.raises(BudgetExceededError, match="lifetime cap of dataset='rand-hie'"):
+    with pytest.raises(BudgetExceededError, match="lifetime cap of data set 'rand-hie'"):
         ask(shared, "0.4", project="thesis")
     assert [allotment.epsilon_spent for allotment in shared.allotments("rand-hie")] == [TENTH * 7, 0]
     shared.verify()
@@ -81,7 +81,7 @@ def test_each_change_is_an_entry(shared, ask):
     ask(shared, "0.2", project="thesis")
     assert shared.allot("rand-hie", "thesis", "0.2").epsilon_left == 0
     shared.allot("rand-hie", "thesis", "0.20")
-    with pytest.raises(InvalidParameterError, match=r"allotment of project='thesis' .* must cover what is spent"):
+    with pytest.raises(InvalidParameterError, match=r"allotment of project 'thesis' .* must cover what is spent"):
         shared.allot("rand-hie", "thesis", "0.1")
     assert [entry.kind for entry in shared.history()] == ["grant", "allot", "reserve", "allot"]
     shared.verify()
@@ -90,7 +90,9 @@ def test_each_change_is_an_entry(shared, ask):
 @pytest.mark.parametrize(("epsilon", "delta"), [("1.1", 0), ("0.1", "1e-9")])
 def test_a_ceiling_is_within_the_cap(ledger, epsilon, delta):
     """In epsilon and in delta."""
-    with pytest.raises(InvalidParameterError, match="must be within the lifetime cap of dataset='rand-hie', epsilon=1"):
+    with pytest.raises(
+        InvalidParameterError, match="must be within the lifetime cap of data set 'rand-hie', epsilon 1"
+    ):
         ledger.allot("rand-hie", "thesis", epsilon, delta)
     assert ledger.allotments("rand-hie") == []
 
@@ -134,7 +136,7 @@ def test_under_zcdp_a_ceiling_counts_rho(ledger, ask):
     assert 0 < ceiling.rho_cap < ledger.account("toy").rho_cap
     for _ in range(5):
         ask(ledger, **asked)
-    with pytest.raises(BudgetExceededError, match=r"allotment .* delta of failure=0\.00000001 is requested, and 0 of"):
+    with pytest.raises(BudgetExceededError, match=r"allotment .* delta of failure 0\.00000001 is requested, and 0 of"):
         ask(ledger, **asked)
     (spent,) = ledger.allotments("toy")
     assert (spent.rho_spent, spent.failure_spent) == (5 * Fraction(1, 800), Fraction(5, 10**8))
@@ -145,7 +147,7 @@ def test_under_zcdp_a_ceiling_counts_rho(ledger, ask):
 def test_after_another_accounting_the_ceiling_is_set_anew(shared, ask):
     """Epsilon and rho do not convert, so an allotment in the one does not allow the other."""
     shared.grant("rand-hie", 1, "1e-6", accounting="zcdp")
-    with pytest.raises(BudgetError, match=r"kept in zcdp, but project='thesis' has none"):
+    with pytest.raises(BudgetError, match=r"kept in zcdp, but project 'thesis' has none"):
         ask(shared, project="thesis")
     assert shared.allot("rand-hie", "thesis", "0.5", "1e-7").accounting is Accounting.ZCDP
     ask(shared, project="thesis")
@@ -165,11 +167,11 @@ def test_the_database_itself_holds_the_ceiling(shared):
 
 
 CHANGES = {
-    "UPDATE allotments SET epsilon_cap = epsilon_cap + 1": "allotment of project='thesis' of dataset='rand-hie' diff",
-    "UPDATE allotments SET epsilon_spent = 0": "allotment of project='thesis' of dataset='rand-hie' differs",
-    "UPDATE allotments SET accounting = 'zcdp'": "allotment of project='thesis' of dataset='rand-hie' differs",
-    "DELETE FROM allotments": "allotment of project='thesis' of dataset='rand-hie' differs",
-    "UPDATE allotments SET project = 'other'": "allotment of project='other' of dataset='rand-hie' differs",
+    "UPDATE allotments SET epsilon_cap = epsilon_cap + 1": "allotment of project 'thesis' of data set 'rand-hie' diff",
+    "UPDATE allotments SET epsilon_spent = 0": "allotment of project 'thesis' of data set 'rand-hie' differs",
+    "UPDATE allotments SET accounting = 'zcdp'": "allotment of project 'thesis' of data set 'rand-hie' differs",
+    "DELETE FROM allotments": "allotment of project 'thesis' of data set 'rand-hie' differs",
+    "UPDATE allotments SET project = 'other'": "allotment of project 'other' of data set 'rand-hie' differs",
     "UPDATE entries SET project = NULL WHERE seq = 3": "entry 3 was changed",
     "UPDATE entries SET project = 'other' WHERE seq = 1": "entry 1 was changed",
 }

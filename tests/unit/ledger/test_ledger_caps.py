@@ -6,7 +6,7 @@ from fractions import Fraction
 import pytest
 
 from discreet.accounting.neighbors import NeighboringRelation
-from discreet.errors import BudgetError, InvalidParameterError
+from discreet.errors import BudgetError, BudgetExceededError, InvalidParameterError
 
 
 def test_a_grant_sets_the_cap(ledger):
@@ -63,7 +63,7 @@ def test_the_same_cap_again_changes_nothing(ledger):
 def test_a_cap_is_not_lowered_below_what_is_spent(ledger, ask):
     """The message tells what is spent; a lower cap that covers it is allowed."""
     ask(ledger, "0.4")
-    with pytest.raises(InvalidParameterError, match=r"must cover what is spent, epsilon=0\.4 .* but epsilon=0\.3"):
+    with pytest.raises(InvalidParameterError, match=r"must cover what is spent, epsilon 0\.4 .* be epsilon 0\.3"):
         ledger.grant("rand-hie", 0.3)
     assert ledger.grant("rand-hie", 0.4).epsilon_left == 0
 
@@ -72,16 +72,26 @@ def test_a_delta_cap_is_not_lowered_below_what_is_spent(ledger, ask):
     """Leaving delta out of a later grant does not take spent delta away."""
     ledger.grant("toy", 1, 1e-6)
     ask(ledger, dataset="toy", delta=1e-7)
-    with pytest.raises(InvalidParameterError, match=r"delta=0\.0000001"):
+    with pytest.raises(InvalidParameterError, match=r"delta 0\.0000001"):
         ledger.grant("toy", 1)
 
 
-@pytest.mark.parametrize("epsilon", [0, -1, "nan", float("inf"), 1e-10, 1_000_001, "one", True, None])
+@pytest.mark.parametrize("epsilon", [-1, "nan", float("inf"), 1e-10, 1_000_001, "one", True, None])
 def test_bad_caps_are_refused(ledger, epsilon):
-    """Only a finite cap from one grain to a million is a cap."""
+    """Only 0 and a finite cap from one grain to a million are caps."""
     with pytest.raises(InvalidParameterError, match="epsilon"):
         ledger.grant("toy", epsilon)
     assert len(ledger.accounts()) == 1
+
+
+def test_a_cap_of_zero_closes_a_data_set(ledger, ask):
+    """A mistyped cap of which nothing is spent can be taken back: then nothing can be spent, and all is in order."""
+    ledger.grant("toy", 100)
+    assert ledger.grant("toy", 0).epsilon_left == 0
+    with pytest.raises(BudgetExceededError, match="is requested, and 0 of 0 is left"):
+        ask(ledger, "0.1", dataset="toy")
+    ledger.verify()
+    assert ledger.grant("toy", 1).epsilon_left == 1
 
 
 @pytest.mark.parametrize("delta", [-1e-9, 1, 2, "nan"])
@@ -114,7 +124,7 @@ def test_a_bad_relation_is_refused(ledger):
 def test_a_grant_fixes_unit_and_relation(ledger, ask):
     """Another unit or relation is refused from then on, by grant and by reserve."""
     ledger.grant("toy", 1, unit="person", neighboring="replace_one")
-    with pytest.raises(BudgetError, match=r"do not add, so dataset='toy' keeps unit='person', but unit='household'"):
+    with pytest.raises(BudgetError, match=r"do not add, so data set 'toy' keeps unit='person', but unit='household'"):
         ledger.grant("toy", 1, unit="household")
     with pytest.raises(BudgetError, match=r"do not add, .* keeps unit='person'"):
         ask(ledger, dataset="toy", unit="household")

@@ -38,11 +38,12 @@ def test_names_of_100_characters_are_taken():
 
 
 def test_the_least_and_the_largest_caps():
-    """A grain and a million are caps, in whole grains."""
+    """Zero, a grain and a million are caps, in whole grains."""
+    assert check_cap(0, 0) == (0, 0)
     assert check_cap(Fraction(1, 10**9), 0) == (1, 0)
     assert check_cap(10**6, MILLIONTH) == (10**15, 10**12)
     for epsilon in (Fraction(999, 10**12), 10**6 + EPSILON_GRAIN):
-        with pytest.raises(InvalidParameterError, match="lifetime cap must lie between"):
+        with pytest.raises(InvalidParameterError, match="lifetime cap must be 0 or lie between"):
             check_cap(epsilon, 0)
 
 

@@ -190,7 +190,7 @@ def test_the_cap_must_hold_what_was_lost(case, ask):
         ask(case.lost, "0.8", question=number)
     with case.open() as ledger:
         with pytest.raises(
-            BudgetError, match=r"epsilon=1\.6 is requested, and 1 of 1 is left\. Nothing .*reconcile"
+            BudgetError, match=r"epsilon 1\.6 is requested, and 1 of 1 is left\. Nothing .*reconcile"
         ) as told:
             ledger.reconcile(case.witness)
         assert "discreet budget grant rand-hie --epsilon 3 --delta 0.000001 --accounting basic" in str(told.value)
@@ -222,12 +222,12 @@ def test_a_data_set_and_a_project_that_are_gone(case, ask):
     ask(case.lost, "0.4", dataset="toy", project="survey")
     with case.open() as ledger:
         with pytest.raises(
-            BudgetError, match=r"lifetime cap of dataset='toy', but there is none.* grant toy --epsilon 2 "
+            BudgetError, match=r"lifetime cap of data set 'toy', but there is none.* grant toy --epsilon 2 "
         ):
             ledger.reconcile(case.witness)
         ledger.grant("toy", 2)
         with pytest.raises(
-            BudgetError, match=r"project='survey' of dataset='toy', but there is none.*allot toy survey"
+            BudgetError, match=r"project 'survey' of data set 'toy', but there is none.*allot toy survey"
         ):
             ledger.reconcile(case.witness)
         ledger.allot("toy", "survey", 1)
@@ -271,7 +271,7 @@ def test_rho_is_charged_again(case, ask):
         with pytest.raises(BudgetError, match=r"kept in basic, and what was lost in zcdp.*--accounting zcdp"):
             ledger.reconcile(case.witness)
         ledger.grant("rand-hie", "0.1", "1e-6", accounting="zcdp")
-        with pytest.raises(BudgetError, match=r"but rho=0\.00125 is requested, .* --epsilon 1 --delta 0\.000001 --acc"):
+        with pytest.raises(BudgetError, match=r"but rho 0\.00125 is requested, .* --epsilon 1 --delta 0\.000001 --acc"):
             ledger.reconcile(case.witness)
         ledger.grant("rand-hie", 1, "1e-6", accounting="zcdp")
         ledger.reconcile(case.witness)

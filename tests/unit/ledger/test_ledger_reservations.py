@@ -57,7 +57,7 @@ def test_too_much_is_refused_in_numbers(ledger, ask):
         ask(ledger, 0.5)
     assert (refused.value.requested, refused.value.remaining) == (Fraction(1, 2), Fraction(3, 10))
     assert str(refused.value) == (
-        "The request exceeds what is left of the lifetime cap of dataset='rand-hie': epsilon=0.5 is "
+        "The request exceeds what is left of the lifetime cap of data set 'rand-hie': epsilon 0.5 is "
         "requested, and 0.3 of 1 is left. Ask for less; only the owner of the data may raise the cap: "
         f"`discreet budget grant rand-hie --epsilon 1.2 --ledger {shlex.quote(ledger.location)}`."
     )

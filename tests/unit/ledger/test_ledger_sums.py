@@ -35,7 +35,9 @@ def test_an_account_that_was_changed_spends_nothing(spent, path, tamper, ask, ch
     tamper(path, CHANGES[change])
     head = spent.head
     terms = {"unit": {"unit": "household"}, "neighboring": {"neighboring": NeighboringRelation.ADD_OR_REMOVE_ONE}}
-    with pytest.raises(VerificationError, match="account of dataset='rand-hie' differs from its entries in") as refused:
+    with pytest.raises(
+        VerificationError, match="account of data set 'rand-hie' differs from its entries in"
+    ) as refused:
         ask(spent, "0.05", question="next", **terms.get(change, {}))
     assert set(change.split(", ")) <= set(str(refused.value).partition(" entries in ")[2].partition(".")[0].split(", "))
     assert spent.head == head
@@ -56,7 +58,7 @@ def test_the_sums_alone_do_not_stop_it(spent, path, tamper, ask, monkeypatch):
 def test_an_allotment_that_was_changed_spends_nothing(spent, path, tamper, ask, change):
     """The account is as it was, and others may go on."""
     tamper(path, f"UPDATE allotments SET {change}")
-    with pytest.raises(VerificationError, match=r"allotment of project='thesis' .* entries in epsilon_"):
+    with pytest.raises(VerificationError, match=r"allotment of project 'thesis' .* entries in epsilon_"):
         ask(spent, "0.05", question="next", project="thesis")
     ask(spent, "0.05", question="next")
 
@@ -87,7 +89,7 @@ def test_what_was_not_changed_goes_on(path, ask, accounting):
 
 def test_names_alike_but_for_case_are_one_account(ledger, ask):
     """A second budget for the same people is refused, with the name that has the first."""
-    same = "dataset='Rand-HIE' is new and 'rand-hie' has a cap. Use 'rand-hie'"
+    same = "'Rand-HIE' is new and 'rand-hie' has a cap. Use 'rand-hie'"
     with pytest.raises(BudgetError, match=same):
         ledger.grant("Rand-HIE", 1)
     with pytest.raises(BudgetError, match=same):
@@ -106,6 +108,6 @@ def test_a_ledger_that_holds_both_names_keeps_both(ledger, ask, monkeypatch):
     for name, cap in (("rand-hie", 3), ("Rand-HIE", 4)):
         ask(ledger, "0.1", dataset=name, question=name)
         assert ledger.grant(name, cap).epsilon_cap == cap
-    with pytest.raises(BudgetError, match="dataset='RAND-HIE' is new and 'Rand-HIE' has a cap"):
+    with pytest.raises(BudgetError, match="but 'RAND-HIE' is new and 'Rand-HIE' has a cap"):
         ledger.grant("RAND-HIE", 1)
     ledger.verify()

@@ -51,7 +51,7 @@ CHANGES = {
     "UPDATE accounts SET delta_cap = 5": "'rand-hie' differs from its entries in delta_cap",
     "UPDATE accounts SET unit = 'household'": "'rand-hie' differs from its entries in unit",
     "UPDATE accounts SET neighboring = NULL": "'rand-hie' differs from its entries in neighboring",
-    "DELETE FROM accounts WHERE dataset = 'toy'": "dataset='toy' has an account without entries",
+    "DELETE FROM accounts WHERE dataset = 'toy'": "data set 'toy' has an account without entries",
     "INSERT INTO accounts VALUES ('new', NULL, NULL, 9, 0, 0, 0, 'basic', 0, 0, 0, 0)": "'new' has an account without",
     "UPDATE releases SET text = 'other'": "the release stored under entry 9 is not the one",
     "UPDATE releases SET request = 'other'": "the release stored under entry 9 is not the one",

@@ -58,7 +58,7 @@ def test_gumbel_selections_cost_an_eighth(zcdp, ask):
     event = SelectionEvent(TENTH, "gumbel")
     for number in range(19):
         assert pay(ask, zcdp, event).account.rho_spent == (number + 1) * Fraction(1, 800)
-    with pytest.raises(BudgetExceededError, match=r"rho=0\.00125 is requested, and 0\.000379622344 of 0\.024129622344"):
+    with pytest.raises(BudgetExceededError, match=r"rho 0\.00125 is requested, and 0\.000379622344 of 0\.024129622344"):
         pay(ask, zcdp, event)
     account = zcdp.account("rand-hie")
     assert (account.epsilon_spent, account.epsilon_left) == (1, Fraction(27_555_266, 10**9))
@@ -76,7 +76,7 @@ def test_gaussian_noise_spends_no_delta(zcdp, ask):
     assert (entry.rho, entry.failure, entry.delta) == (Decimal("0.002"), 0, Decimal("0.000001"))
     # Twelve guarantees added up exceed the cap, which is then the bound that is told, with its delta.
     assert (account.epsilon_spent, account.delta_spent) == (1, MILLIONTH)
-    with pytest.raises(BudgetExceededError, match=r"rho=0\.002 is requested"):
+    with pytest.raises(BudgetExceededError, match=r"rho 0\.002 is requested"):
         pay(ask, zcdp, event, MILLIONTH)
 
 
@@ -95,7 +95,7 @@ def test_failures_have_a_tenth_of_delta(zcdp, ask):
     event = ComposedEvent((LaplaceEvent(Fraction(1, 100)), FailureEvent(Fraction(4, 10**8))))
     pay(ask, zcdp, event)
     assert pay(ask, zcdp, event).account.delta_left == Fraction(2, 10**8)
-    with pytest.raises(BudgetExceededError, match=r": delta of failure=0\.00000004 is requested, and 0\.00000002 of"):
+    with pytest.raises(BudgetExceededError, match=r": delta of failure 0\.00000004 is requested, and 0\.00000002 of"):
         pay(ask, zcdp, event)
 
 
@@ -152,7 +152,7 @@ def test_a_cap_can_be_changed_as_far_as_what_is_spent(zcdp, ask):
     pay(ask, zcdp, ComposedEvent((LaplaceEvent(TENTH), FailureEvent(Fraction(5, 10**8)))))
     assert zcdp.grant("rand-hie", 2, MILLIONTH).accounting is Accounting.ZCDP
     for epsilon, delta in ((Fraction(1, 4), MILLIONTH), (2, MILLIONTH / 10)):
-        with pytest.raises(InvalidParameterError, match=r"must cover what is spent, rho=0\.00499.*it converts to rho="):
+        with pytest.raises(InvalidParameterError, match=r"must cover what is spent, rho 0\.00499.*it converts to rho "):
             zcdp.grant("rand-hie", epsilon, delta)
     assert [entry.kind for entry in zcdp.history()] == ["grant", "reserve", "grant"]
     zcdp.verify()
@@ -164,7 +164,7 @@ def test_the_accounting_can_change_while_nothing_is_spent(ledger, ask):
     ask(ledger).cancel()
     assert ledger.grant("rand-hie", 1, MILLIONTH, accounting="basic").rho_cap == 0
     ask(ledger)
-    with pytest.raises(BudgetError, match=r"keeps accounting='basic', but accounting='zcdp'"):
+    with pytest.raises(BudgetError, match=r"keeps basic, but zcdp is requested"):
         ledger.grant("rand-hie", 1, MILLIONTH, accounting=Accounting.ZCDP)
     ledger.verify()
 

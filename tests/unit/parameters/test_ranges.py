@@ -96,7 +96,7 @@ def test_the_command_line_has_all_of_them(command, methods):
                 text = get_args(options[name].annotation)[1].help
                 assert field.description.split(". ")[0] in text or name == "twins", name
     help_text = {name: get_args(option.annotation)[1].help for name, option in options.items()}
-    assert "1e-9 to 1000" in help_text["epsilon"]
+    assert "0.000000001 to 1000" in help_text["epsilon"]
 
 
 def test_help_says_what_is_true_of_which_methods():
@@ -159,7 +159,7 @@ def test_every_parameter_has_a_meaning():
             "mechanism must be permute_and_flip, exponential or laplace, but mechanism='x'. Give one of these.",
         ),
         ("pcls", {"models": ["a"]}, "models must be a list of 1 or more lists of names, but it holds 'a'."),
-        ("pcls", {"shares": {"y_bound": 2}}, "shares must lie in [1e-06, 0.999999], but that of y_bound is 2."),
+        ("pcls", {"shares": {"y_bound": 2}}, "shares must lie in [0.000001, 0.999999], but that of y_bound is 2."),
         ("histogram", {"bins": 0}, "bins must be a whole number of at least 1, but bins=0."),
     ],
 )

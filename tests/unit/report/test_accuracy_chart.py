@@ -24,7 +24,7 @@ def test_every_mechanism_has_a_curve_and_a_name():
 def test_axes_tell_epsilon_and_shares():
     """Every epsilon asked stands at the axis, shares run to 100 percent."""
     drawn = accuracy_chart(ratings(["auto"]))
-    assert all(f">{label}</text>" in drawn for label in ("1", "5", "20", "0%", "100%", "Epsilon (nats)"))
+    assert all(f">{label}</text>" in drawn for label in ("1", "5", "20", "0%", "100%", "Epsilon"))
 
 
 def test_a_notebook_shows_it_on_white():

@@ -61,7 +61,7 @@ def test_a_picture_is_well_formed_and_tells_itself(release):
 def test_the_bar_of_an_account_in_rho_is_in_rho(samples):
     """Its parts are those of rho: a third of the cap each."""
     bar = draw(samples["ledger in rho"])["budget"]
-    parts = "earlier releases: 0.125, this release: 0.125, left: 0.125"
+    parts = "other releases: 0.125, this release: 0.125, left: 0.125"
     assert f"rho 0.25 of 0.375 spent; {parts}." in bar
     assert "epsilon 1.5 of 3 spent" in draw(samples["with ledger"])["budget"]
 

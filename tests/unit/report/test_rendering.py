@@ -28,7 +28,8 @@ ATTRIBUTES = {
     "th": {"scope", "class"},
     "svg": {"role", "aria-label", "xmlns", "xmlns:xlink", "version", "width", "height", "viewbox"},
     "p": {"class", "aria-hidden"},
-    **{tag: {"class"} for tag in ("dl", "li", "table", "tr", "td", "span", "figure")},
+    "td": {"class", "data-label"},
+    **{tag: {"class"} for tag in ("dl", "li", "table", "tr", "span", "figure")},
 }
 VALUES = {
     "tabindex": {"0"},

@@ -21,7 +21,7 @@ from discreet.report.words import (
 
 @pytest.mark.parametrize(
     ("value", "shown"),
-    [(1.0, "1"), (0.5, "0.5"), (2.25e-6, "2.25e-06"), (0.1 + 0.2, "0.3"), (20190.0, "20190"), (-4.7, "-4.7")],
+    [(1.0, "1"), (0.5, "0.5"), (2.25e-6, "0.00000225"), (0.1 + 0.2, "0.3"), (20190.0, "20190"), (-4.7, "-4.7")],
 )
 def test_a_number_has_no_spurious_digits(value, shown):
     """What a person wrote is what a person reads."""

@@ -114,7 +114,8 @@ def test_a_cap_is_set_after_it_was_explained(office):
     assert "3 left" in re.sub(r"<[^>]+>", "", cora.get("/datasets/toy"))
     assert "The cap is set." in cora.send("/datasets/toy/cap", page, epsilon="5", delta="1e-5", confirmed="yes")
     assert "5 left" in re.sub(r"<[^>]+>", "", cora.get("/datasets/toy"))
-    assert "must be filled in rightly" in cora.send("/datasets/toy/cap", page, 422, epsilon="-1", confirmed="yes")
+    refused = cora.send("/datasets/toy/cap", page, 422, epsilon="-1", confirmed="yes")
+    assert "The form cannot be used yet. epsilon: it must be at least 0." in refused
     assert 'value="-1"' in cora.send("/datasets/toy/cap", page, 422, epsilon="-1")
 
 

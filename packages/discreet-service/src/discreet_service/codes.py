@@ -13,7 +13,7 @@ MEANING = {
     CHANGED: "The request is not what was approved. This attempt charged nothing; make it again.",
     SHARED: "The table is not this data set's alone: its path leads over a link, or another one has the same rows. "
     "This attempt charged nothing; ask its curator.",
-    NOT_STARTED: "The computation could not begin. This attempt charged nothing; try again, or ask who runs the "
-    "service.",
+    NOT_STARTED: "The computation could not begin. This attempt charged nothing; try again, or tell the person "
+    "who runs the service.",
 }
 """The text that people read."""

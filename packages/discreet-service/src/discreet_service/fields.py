@@ -44,6 +44,7 @@ Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 Line = Annotated[str, Field(max_length=200, pattern=rf"^[^\t\n\r{_CONTROL_CHARACTERS}]*$")]
 Prose = Annotated[str, Field(max_length=1000, pattern=rf"^[^{_CONTROL_CHARACTERS}]*$")]
 Amount = Annotated[float, Field(ge=float(MIN_EPSILON), le=MAX_EPSILON, allow_inf_nan=False, description="nats")]
+Cap = Annotated[float, Field(ge=0, le=MAX_EPSILON, allow_inf_nan=False, description="nats; 0 closes")]
 Delta = Annotated[float, Field(ge=0, lt=1, allow_inf_nan=False)]
 State = Literal["waiting", "approved", "running", "released", "failed", "rejected", "withdrawn"]
 MethodName = Literal[

@@ -45,8 +45,9 @@ STATUS: tuple[tuple[type[DiscreetError], int, str], ...] = (
 )
 """The first type of which an error is an instance counts."""
 
-NOT_READY = "The service is not ready to answer. Nothing was half-done; try again, or ask who runs it."
-INTERNAL = "Something went wrong in the service. Nothing was half-done; try again, or ask who runs it."
+NOT_READY = "The service is not ready to answer. Nothing was left half done. Try again, or tell the person who runs it."
+INTERNAL = "Something went wrong in the service. Nothing was left half done. Try again, or tell the person who runs it."
+NO_ID = "An id has 8 to 32 of the letters a to z and the digits 2 to 7, but this one has not. Copy it from the list."
 MEDIA_TYPE = "application/problem+json"
 
 
@@ -91,6 +92,8 @@ def handle(app: FastAPI) -> None:
         ours = [str(entry["ctx"]["error"]) for entry in entries if entry["type"] == "value_error"]
         places = [{"place": ".".join(map(str, entry["loc"])), "problem": entry["msg"]} for entry in entries]
         detail = NO_PURPOSE if NO_PURPOSE in ours else "The call must follow the API's description; see errors."
+        if any(entry["loc"] == ("path", "id") for entry in entries):
+            return problem(422, "invalid-request", NO_ID)
         return problem(422, "invalid-request", detail, places)
 
     @app.exception_handler(HTTPException)

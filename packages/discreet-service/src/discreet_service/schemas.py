@@ -7,7 +7,20 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue
 from discreet import workflow
 from discreet_service.access.roles import Role
 from discreet_service.client.requests import NO_PURPOSE
-from discreet_service.fields import Amount, Column, Delta, Digest, FreeForm, Line, MethodName, Name, Prose, State, plain
+from discreet_service.fields import (
+    Amount,
+    Cap,
+    Column,
+    Delta,
+    Digest,
+    FreeForm,
+    Line,
+    MethodName,
+    Name,
+    Prose,
+    State,
+    plain,
+)
 
 
 class _Body(BaseModel):
@@ -56,7 +69,7 @@ class DatasetOut(_Body):
 class CapIn(_Body):
     """A lifetime cap."""
 
-    epsilon: Amount
+    epsilon: Cap
     delta: Delta = 0.0
     accounting: Literal["basic", "zcdp"] | None = None
 
@@ -64,7 +77,7 @@ class CapIn(_Body):
 class AllotmentIn(_Body):
     """What a project may spend of a cap."""
 
-    epsilon: Amount
+    epsilon: Cap
     delta: Delta = 0.0
 
 

@@ -101,6 +101,7 @@ class GeneralizedLinear(GeneralizedParameters, Fitter):
         if budget.rho is None and self.adjustment.columns:
             role = next(iter(self.adjustment.roles))
             raise InvalidParameterError(
-                f"A {self.name} regression with {role} needs a delta, such as 1e-6, but it is 0. Give one, or leave "
+                f"A {self.name} regression with {role} needs a delta, such as 0.000001, but it is 0. Give one, or "
+                "leave "
                 f"out {role}."
             )

@@ -15,6 +15,7 @@ from discreet.accounting.guarantee import exact, exact_epsilon
 from discreet.accounting.neighbors import NeighboringRelation
 from discreet.data.engine import Table
 from discreet.data.metadata import Metadata
+from discreet.digits import plain
 from discreet.errors import InvalidParameterError
 from discreet.mechanisms.additive import discrete_laplace
 from discreet.mechanisms.rng import Source
@@ -65,7 +66,8 @@ class ProfileLikelihood(LikelihoodParameters, SubsetSelection):
             )
         if self.delta:
             raise ValueError(
-                f"variance_floor must come without delta, but delta={self.delta:g}: it needs no bound that may fail."
+                f"variance_floor must come without delta, but delta={plain(self.delta)}: it needs no bound that may "
+                "fail."
             )
         return self
 
@@ -137,7 +139,7 @@ class ProfileLikelihood(LikelihoodParameters, SubsetSelection):
         if delta > exact(most, "delta"):
             raise InvalidParameterError(
                 f"delta must be at most 1 / n = {most:.3g}, or the release could show whole rows, but "
-                f"delta={self.delta:g}. Common choices are 1e-6 and less."
+                f"delta={plain(self.delta)}. Common choices are 0.000001 and less."
             )
         return delta
 

@@ -39,7 +39,7 @@
       draw("text", { x: x(epsilon), y: box.bottom + 6 + size, "text-anchor": "middle", "font-size": size }, epsilon);
     });
     draw("text", { x: (box.left + box.right) / 2, y: box.bottom + 12 + 2.1 * size, "text-anchor": "middle", "font-size": size },
-      "Epsilon (nats)");
+      "Epsilon");
   }
   // As what is recommended: of near ties what does best on unkind tables.
   function first(ranked) {

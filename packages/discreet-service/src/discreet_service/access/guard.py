@@ -133,7 +133,9 @@ def check_role(who: Principal, roles: frozenset[Role]) -> Principal:
     """Return the principal, or refuse a role that may not."""
     if who.role not in roles:
         allowed = " or ".join(sorted(role.value for role in roles))
-        raise ForbiddenError(f"Only the role {allowed} may do this, but yours is {who.role.value}.")
+        raise ForbiddenError(
+            f"Only the role {allowed} may do this, but yours is {who.role.value}. Ask somebody who has it."
+        )
     return who
 
 

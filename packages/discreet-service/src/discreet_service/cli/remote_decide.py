@@ -2,18 +2,19 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet.cli.console import as_json, confirmed, interactive, result, say
+from discreet.cli.console import as_json, confirmed, interactive, number, result, say
 from discreet.cli.forms import Form, Format, as_csv, form_of
 from discreet.cli.options import names
+from discreet.errors import BudgetError
 from discreet_service.cli.remote_look import in_words, show_budget
 from discreet_service.cli.remote_send import DatasetName, Id, Json, Yes, service
 
 if TYPE_CHECKING:
-    from discreet_service.client import RemoteRequest
+    from discreet_service.client import Remote, RemoteRequest
 
 Comment = Annotated[str, typer.Option(help="Reason, for the person who asked.")]
 Place = "ROOT/PATH, where ROOT is a folder that the service file names."
@@ -100,10 +101,16 @@ def register(
 def grant(
     dataset: DatasetName,
     epsilon: Annotated[float, typer.Option(help="Most epsilon that may be spent in the data set's lifetime.")],
-    delta: Annotated[float, typer.Option(help="Most delta that may be spent in the data set's lifetime.")] = 0.0,
+    delta: Annotated[
+        float | None,
+        typer.Option(
+            help="Most delta that may be spent in the data set's lifetime. Default: unchanged; 0 for a new cap."
+        ),
+    ] = None,
     accounting: Annotated[
         str | None, typer.Option(help="How costs add up: basic (epsilon and delta) or zcdp (rho). Default: unchanged.")
     ] = None,
+    yes: Yes = False,
     json_: Json = False,
 ) -> None:
     """Set what a data set may spend in its lifetime.
@@ -113,14 +120,19 @@ def grant(
       discreet remote grant rand-hie --epsilon 4 --delta 1e-5
     """
     with service() as remote:
-        show_budget(remote.grant(dataset, epsilon, delta, accounting), json_)
+        kept = _kept(_budget(remote, dataset), f"cap of {dataset}", delta, yes)
+        show_budget(remote.grant(dataset, epsilon, kept, accounting), json_)
 
 
 def allot(
     dataset: DatasetName,
     project: Annotated[str, typer.Argument(help="Name of the project.")],
     epsilon: Annotated[float, typer.Option(help="Most epsilon that the project may spend.")],
-    delta: Annotated[float, typer.Option(help="Most delta that the project may spend.")] = 0.0,
+    delta: Annotated[
+        float | None,
+        typer.Option(help="Most delta that the project may spend. Default: unchanged; 0 for a new allotment."),
+    ] = None,
+    yes: Yes = False,
     json_: Json = False,
 ) -> None:
     """Give a project an allotment of a data set's cap, and with it the right to ask.
@@ -130,7 +142,10 @@ def allot(
       discreet remote allot rand-hie visits-study --epsilon 2 --delta 1e-6
     """
     with service() as remote:
-        show_budget(remote.allot(dataset, project, epsilon, delta), json_)
+        allotments = (_budget(remote, dataset) or {}).get("allotments", ())
+        before = next((each for each in allotments if each["project"] == project), None)
+        kept = _kept(before, f"allotment of {project}", delta, yes)
+        show_budget(remote.allot(dataset, project, epsilon, kept), json_)
 
 
 def members(
@@ -162,6 +177,23 @@ def members(
         return
     for name, people in shown.items():
         result(f"{name:<24} {', '.join(people)}")
+
+
+def _budget(remote: "Remote", dataset: str) -> dict[str, Any] | None:
+    """A data set's account, where it has one."""
+    try:
+        return remote.budget(dataset)
+    except BudgetError:
+        return None
+
+
+def _kept(before: dict[str, Any] | None, called: str, delta: float | None, yes: bool) -> float:
+    """The delta of a new cap: as given, else the one before, which is told on a terminal and asked about."""
+    if before is not None and not yes and interactive():
+        amounts = f"epsilon {number(before['epsilon_cap'])} and delta {number(before['delta_cap'])}"
+        say(f"The {called} is {amounts}. A new one is a decision about the same people.")
+        confirmed()
+    return float(before["delta_cap"]) if delta is None and before is not None else delta or 0.0
 
 
 def _look(request: "RemoteRequest", warning: str, yes: bool) -> None:

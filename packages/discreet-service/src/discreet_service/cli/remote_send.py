@@ -12,13 +12,15 @@ import typer
 from rich.console import Console
 
 from discreet.cli.console import as_json, confirmed, interactive, number, result, say
-from discreet.cli.dry_run_text import cost, show_dry_run
+from discreet.cli.dry_run_text import WEAK, cost, show_dry_run
 from discreet.cli.forms import form_of
 from discreet.cli.options import How
 from discreet.cli.request_options import Asked
 from discreet.cli.spend import deliver
+from discreet.digits import plain
 from discreet.errors import InvalidParameterError, ServiceError, WaitingError
 from discreet.files import writable
+from discreet.report.chances import is_weak
 
 if TYPE_CHECKING:
     from discreet_service.client import Remote, RemoteRequest
@@ -91,6 +93,7 @@ def send(remote: "Remote", dataset: str, options: Asked, sent: Sending, chosen: 
         show_dry_run(remote.plan(dataset, **question), sent.how.json)
         return
     if not sent.purpose.strip():
+        remote.plan(dataset, **question)  # what is wrong with the question itself is told first
         requests = importlib.import_module("discreet_service.client.requests")
         raise InvalidParameterError(f'{requests.NO_PURPOSE} Add --purpose "what the answer is for".')
     if interactive() and not sent.how.yes:
@@ -128,10 +131,12 @@ def _ask(remote: "Remote", dataset: str, record: dict[str, Any], project: str | 
     part = parts[0] if len(parts) == 1 else None
     left = f"the {number(budget['epsilon_left'])} left for {dataset}"
     if budget["accounting"] != "basic":
-        left = f"what is left of rho {budget['rho_cap']:.3g} for {dataset}"
+        left = f"what is left of rho {plain(budget['rho_cap'], 3)} for {dataset}"
     elif part is not None:
         left = f"the {number(part['epsilon_left'])} left to project {part['project']} for {dataset}"
     say(f"Once a curator approves it, this will spend {cost(record)}, of {left}, and cannot be undone.")
+    if record["cost"] is not None and is_weak(record["cost"]["epsilon"]):
+        say(f"Warning: {WEAK}")
     confirmed()
 
 

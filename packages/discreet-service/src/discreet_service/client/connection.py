@@ -114,12 +114,18 @@ class Connection:
         )
 
     def _unreachable(self, error: httpx2.RequestError) -> ServiceError:
-        kind = {"ConnectError": "no connection", "ConnectTimeout": "no connection in time"}.get(
-            type(error).__name__, "the connection broke or took too long"
-        )
+        kind = {
+            "ConnectError": "nothing answers there",
+            "ConnectTimeout": "nothing answers there in time",
+        }.get(type(error).__name__, "the connection broke or took too long")
         if "CERTIFICATE" in str(error).upper():
-            kind = "its certificate is not one that this machine trusts (SSL_CERT_FILE names further ones)"
-        return ServiceError(f"The service must be reachable, but {self.url}: {kind}. Try again, or check the address.")
+            kind = (
+                "this machine does not trust its certificate (the variable SSL_CERT_FILE names further ones to trust)"
+            )
+        return ServiceError(
+            f"The service at {self.url} cannot be reached: {kind}. Check the address and your network, or ask its "
+            "administrator whether it runs; then try again."
+        )
 
 
 def _json(response: httpx2.Response) -> Any:

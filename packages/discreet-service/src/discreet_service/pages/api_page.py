@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Response
 
+from discreet.digits import plain
 from discreet_service.access.roles import EVERYONE
 from discreet_service.pages.visit import Visit, signed_in
 
@@ -114,7 +115,7 @@ def _kind(schema: dict[str, Any]) -> str:
     if schema.get("type") == "array":
         return f"list of {_kind(schema.get('items', {}))}"
     limits = [
-        f"{words} {schema[key]:g}"
+        f"{words} {plain(schema[key], 12)}"
         for key, words in (
             ("minimum", "at least"),
             ("exclusiveMinimum", "above"),

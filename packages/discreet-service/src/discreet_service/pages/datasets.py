@@ -1,5 +1,6 @@
 """Data sets: what is public about them, what is left of their budgets, and how curators register and fund them."""
 
+from decimal import Decimal
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Response
@@ -99,11 +100,18 @@ def allot(visit: Curator, name: str) -> Response:
     try:
         if not form.get("project"):
             raise InvalidParameterError("A project must be chosen, but none is. Make one on the page Projects.")
-        part = validated(AllotmentIn, epsilon=form.get("epsilon"), delta=form.get("delta"))
+        part = validated(AllotmentIn, epsilon=form.get("epsilon"), delta=form.get("delta") or _kept_delta(visit, name))
         datasets.allot(visit.context, visit.who, name, form.get("project"), part)
     except DiscreetError as error:
         return visit.page_with_error(error, "dataset", **_facts(visit, name))
     return redirect(f"/datasets/{name}", said="allotted")
+
+
+def _kept_delta(visit: Visit, name: str) -> float:
+    """The delta of an allotment whose field is left empty: as it is, 0 for a new one."""
+    budget = budget_of(visit, name)
+    parts = () if budget is None else budget.allotments
+    return next((part.delta_cap for part in parts if part.project == visit.form.get("project")), 0.0)
 
 
 def _dataset_out(visit: Visit, name: str) -> DatasetOut:
@@ -131,8 +139,13 @@ def _facts(visit: Visit, name: str) -> dict[str, Any]:
 def _cap_facts(visit: Visit, name: str) -> dict[str, Any]:
     budget, form = budget_of(visit, name), visit.form
     if budget is not None and not form.values:
-        form = Form({"epsilon": (repr(budget.epsilon_cap),), "delta": (repr(budget.delta_cap),)})
+        form = Form({"epsilon": (_exactly(budget.epsilon_cap),), "delta": (_exactly(budget.delta_cap),)})
     return {"dataset": _dataset_out(visit, name), "budget": budget, "form": form}
+
+
+def _exactly(value: float) -> str:
+    """A number for a field: all its digits, no exponent."""
+    return f"{Decimal(repr(value)):f}"
 
 
 def _registration(visit: Visit, form: Form, dataset: DatasetOut | None) -> dict[str, Any]:

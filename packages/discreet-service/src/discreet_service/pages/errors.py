@@ -3,6 +3,7 @@
 import inspect
 import json
 from collections.abc import Callable
+from http import HTTPStatus
 from typing import Any
 from urllib.parse import urlencode
 
@@ -15,6 +16,17 @@ from discreet.errors import DiscreetError
 from discreet_service.pages.views import html
 
 _API = "/v1"
+_PHRASES = {status.phrase for status in HTTPStatus}
+_TITLES = {
+    403: "Not allowed",
+    404: "Not found",
+    409: "Not possible now",
+    422: "Not accepted",
+    429: "Too many calls",
+    500: "The service failed",
+    503: "The service is not ready",
+}
+"""Of pages, where a status has a phrase of its own alone."""
 
 
 def handle(app: FastAPI) -> None:
@@ -47,10 +59,16 @@ def problem_for(request: Request, problem: JSONResponse) -> Response:
             "title": "Page not found",
             "detail": "There is no page at this address. Check the address.",
         }
+    if body["title"] == body["detail"] == "Method Not Allowed":
+        body |= {
+            "title": "Nothing to show here",
+            "detail": "This address takes a form and shows nothing by itself. Go back to the page with the form.",
+        }
+    title = _TITLES.get(problem.status_code, body["title"]) if body["title"] in _PHRASES else body["title"]
     if "HX-Request" in request.headers:
         return html("part_problem", problem.status_code, message=body["detail"])
     visit = getattr(request.state, "visit", None)
-    return html("problem", problem.status_code, visit=visit, problem=None, title=body["title"], message=body["detail"])
+    return html("problem", problem.status_code, visit=visit, problem=None, title=title, message=body["detail"])
 
 
 def _to_sign_in(request: Request) -> Response:

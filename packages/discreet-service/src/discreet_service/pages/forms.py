@@ -9,6 +9,7 @@ from fastapi import Request
 from pydantic import BaseModel, ValidationError
 from starlette.datastructures import UploadFile
 
+from discreet.digits import plain
 from discreet.errors import InvalidParameterError
 
 M = TypeVar("M", bound=BaseModel)
@@ -21,6 +22,13 @@ _MESSAGES = {
     "string_too_long": "it is too long",
     "float_parsing": "it must be a number",
     "int_parsing": "it must be a whole number",
+    "finite_number": "it must be a finite number",
+}
+_LIMITS = {
+    "greater_than": ("above", "gt"),
+    "greater_than_equal": ("at least", "ge"),
+    "less_than": ("below", "lt"),
+    "less_than_equal": ("at most", "le"),
 }
 
 
@@ -83,9 +91,7 @@ def validated(model: type[M], **values: Any) -> M:
         problems = "; ".join(
             dict.fromkeys(f"{_place(detail['loc'])}: {_problem(detail)}" for detail in error.errors()[:5])
         )
-        raise InvalidParameterError(
-            f"The form must be filled in rightly, but {problems}. Correct it and send it."
-        ) from None
+        raise InvalidParameterError(f"The form cannot be used yet. {problems}. Correct it and send it again.") from None
 
 
 def _place(loc: tuple[int | str, ...]) -> str:
@@ -97,5 +103,8 @@ def _problem(error: Any) -> str:
     text = str(_MESSAGES.get(error["type"], error["msg"]))
     if error["type"] == "string_pattern_mismatch" and error["ctx"]["pattern"].startswith("^[^"):
         return "it must hold no control characters, nor such as turn a text's direction"
+    if error["type"] in _LIMITS:
+        words, name = _LIMITS[error["type"]]
+        return f"it must be {words} {plain(float(error['ctx'][name]), 9)}"
     limit = re.search(r"at (?:least|most) \d+ character", str(error["msg"]))
     return f"it must have {limit[0]}s" if limit else text[:1].lower() + text[1:]

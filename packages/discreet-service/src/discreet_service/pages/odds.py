@@ -5,11 +5,14 @@ from dataclasses import dataclass
 
 from discreet.accounting.guarantee import exact
 from discreet.report.chances import worst_posterior
-from discreet.report.words import at_most, number, one_in, percent_at_most
+from discreet.report.words import at_most, number, one_in, percent_at_most, thousands
 from discreet_service.schemas import BudgetOut
 
 PRIORS = (0.01, 0.1, 0.5)
 """What an attacker may believe before the release."""
+
+_PLAIN = math.log(1e6)
+"""Above this epsilon the factor of the odds is not told in digits."""
 
 
 @dataclass(frozen=True)
@@ -18,7 +21,7 @@ class OddsLine:
 
     title: str
     epsilon: str
-    factor: str  # of the odds, at most
+    factor: str  # of the odds: how large it can be, in words
     beliefs: tuple[str, ...]  # at most, for each of `PRIORS`
 
 
@@ -49,6 +52,6 @@ def odds_of(
 
 def _line(title: str, epsilon: float) -> OddsLine:
     exact(epsilon, "epsilon")
-    factor = at_most(math.exp(min(epsilon, 700.0)), 3)
+    factor = "more than a million" if epsilon > _PLAIN else f"at most {thousands(at_most(math.exp(epsilon), 3))}"
     beliefs = tuple(percent_at_most(worst_posterior(epsilon, prior)) for prior in PRIORS)
     return OddsLine(title, at_most(epsilon), factor, beliefs)

@@ -107,7 +107,7 @@ def _number(name: str, text: str) -> float | int:
         value = float("nan")
     if value != value or abs(value) == float("inf"):
         raise InvalidParameterError(
-            f"{name} must be a number, but {name}={text[:40]!r}. Write one such as 0.5 or 1e-6."
+            f"{name} must be a number, but {name}={text[:40]!r}. Write one such as 0.5 or 0.000001."
         )
     return int(text) if text.isascii() and text.isdigit() else value
 

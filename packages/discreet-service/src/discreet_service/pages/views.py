@@ -8,7 +8,8 @@ from fastapi.responses import HTMLResponse
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from discreet.report.words import at_least, at_most, decimal, listed, number, setting, thousands, visible
+from discreet.report.chances import is_weak, worst_posterior
+from discreet.report.words import at_least, at_most, listed, number, percent_at_most, setting, thousands, visible
 from discreet_service.pages.assets import asset
 from discreet_service.pages.method_choices import title_of
 
@@ -25,6 +26,9 @@ POLICY = "; ".join(
     )
 )
 """Content security policy of every page: no script, style or picture that is not a file of this server."""
+
+FACTS = {"dataset": "data set", "metadata_sha256": "metadata", "sha256": "digest"}
+"""Names of an audit entry's facts, as a page has them; other names are words."""
 
 
 def visible_text(value: Any) -> Any:
@@ -52,8 +56,10 @@ def _environment() -> Environment:
     environment.filters |= {
         "number": _apart(number),
         "at_most": _apart(at_most),
+        "fact": lambda name: FACTS.get(name, name),
+        "is_weak": is_weak,
+        "worst_of_half": lambda epsilon: percent_at_most(worst_posterior(epsilon, 0.5)),
         "at_least": _apart(at_least),
-        "decimal": decimal,
         "listed": listed,
         "setting": setting,
         "thousands": thousands,

@@ -54,7 +54,7 @@ def check_registered(connection: Connection, name: str) -> None:
 
 def not_found(name: str) -> NotFoundError:
     """Return the error of a data set that is not there, or not shown."""
-    return NotFoundError(f"There is no data set name={name[:100]!r} that you may see. Choose one from the list.")
+    return NotFoundError(f"There is no data set {name[:100]!r} that you may see. Choose one from the list.")
 
 
 def newest(connection: Connection) -> list[Dataset]:

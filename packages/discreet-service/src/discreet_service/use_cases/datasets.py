@@ -40,7 +40,7 @@ def register(context: Context, who: Principal, body: DatasetIn, name: str | None
     metadata = workflow.Metadata.from_value(body.metadata)
     if name is not None and metadata.dataset != name:
         raise MetadataError(
-            f"The metadata must be those of the data set, but dataset={metadata.dataset!r} is not {name!r}. "
+            f"The metadata must be those of the data set, but they name {metadata.dataset!r}, not {name!r}. "
             "Register it as a data set of its own."
         )
     source = body.source.model_dump(mode="json")

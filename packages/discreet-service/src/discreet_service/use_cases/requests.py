@@ -6,6 +6,7 @@ from typing import Any
 from sqlalchemy import Connection
 
 from discreet import workflow
+from discreet.digits import plain
 from discreet.errors import BudgetExceededError, ConflictError, ForbiddenError, NotFoundError, TooManyRequestsError
 from discreet.release import canonical_sha256
 from discreet_service.access.roles import Principal
@@ -166,7 +167,10 @@ def _check_request(context: Context, who: Principal, body: RequestIn) -> tuple[d
     with context.database.read() as connection:
         own = users.projects_of(connection, who.name)
     if body.project not in own:
-        raise NotFoundError(f"A project must be one of yours, but project={body.project!r} is not.")
+        raise NotFoundError(
+            f"A project must be one of yours, but {body.project!r} is not. Name one of them, or ask a curator to add "
+            "you."
+        )
     if not permissions.is_allotted(context, dataset.name, [body.project]):
         raise ForbiddenError(
             f"A project must have an allotment of a data set to ask it, but {body.project} has none of "
@@ -202,8 +206,9 @@ def _check_affordable(context: Context, project: str, priced: workflow.PricedReq
     remaining = min([context.ledger.account(name).epsilon_left, *allotted])
     if cost > remaining and context.ledger.account(name).accounting == "basic":
         raise BudgetExceededError(
-            f"A request must cost no more than what is left, but epsilon={float(cost):.9g} and {float(remaining):.9g} "
-            f"is left for project {project} on {name}. Ask for less, or ask a curator for a larger allotment.",
+            f"A request must cost no more than what is left, but it costs epsilon {plain(float(cost), 9)}, "
+            f"and {plain(float(remaining), 9)} is left for project {project} on {name}. "
+            "Ask for less, or ask a curator for a larger allotment.",
             cost,
             remaining,
         )
