@@ -91,9 +91,7 @@ def check_facts(facts: Mapping[str, Any]) -> str:
 
 
 def check_cap(epsilon: Number, delta: Number) -> tuple[int, int]:
-    """Return epsilon and delta of a lifetime cap in grains, rounded down, or refuse it; a cap of 0 closes the data "
-    "set.
-    """
+    """Return epsilon and delta of a lifetime cap in grains, rounded down, or refuse it; 0 closes the data set."""
     value = exact(epsilon, "epsilon")
     if value and not EPSILON_GRAIN <= value <= MAX_CAP:
         raise InvalidParameterError(
