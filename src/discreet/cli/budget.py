@@ -99,11 +99,16 @@ def grant(
         )
     name = keys.pop()
     with workflow.Ledger(ledger, witness=witness, is_restored=True) as book:
-        known = {account.dataset: account for account in book.accounts()}
-        before = _before(f"cap of {name}", known.get(name), yes, "cap")
-        kept = known[name].delta_cap if name in known else 0
+        accounts_before = {account.dataset: account for account in book.accounts()}
+        before = _before(f"cap of {name}", accounts_before.get(name), yes, "cap")
+        delta_before = accounts_before[name].delta_cap if name in accounts_before else 0
         account = book.grant(
-            name, epsilon, kept if delta is None else delta, unit=unit, neighboring=relation, accounting=accounting
+            name,
+            epsilon,
+            delta_before if delta is None else delta,
+            unit=unit,
+            neighboring=relation,
+            accounting=accounting,
         )
         where = book.location
     if json_:
@@ -122,7 +127,7 @@ def grant(
             )
         if before not in (None, cap(account)):
             say(f"The cap was {before} before.")
-        near = get_close_matches(name, known, 1) if before is None else []
+        near = get_close_matches(name, accounts_before, 1) if before is None else []
         if near:
             say(f"This is the first cap of {name}. It is not that of {near[0]}.")
         say(f"Ledger: {where}")
@@ -152,10 +157,10 @@ def allot(
       discreet budget allot rand-hie thesis --epsilon 1
     """
     with _existing(ledger, witness, is_restored=True) as book:
-        known = {allotment.project: allotment for allotment in book.allotments(dataset)}
-        before = _before(f"allotment of {project}", known.get(project), yes, "allotment")
-        kept = known[project].delta_cap if project in known else 0
-        allotment = book.allot(dataset, project, epsilon, kept if delta is None else delta)
+        allotments_before = {allotment.project: allotment for allotment in book.allotments(dataset)}
+        before = _before(f"allotment of {project}", allotments_before.get(project), yes, "allotment")
+        delta_before = allotments_before[project].delta_cap if project in allotments_before else 0
+        allotment = book.allot(dataset, project, epsilon, delta_before if delta is None else delta)
     if json_:
         as_json("discreet/allotment@1", **allotment_record(allotment))
     else:

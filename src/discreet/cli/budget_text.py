@@ -53,9 +53,9 @@ def allotment_line(allotment: "workflow.Allotment") -> str:
 
 def entry_lines(entries: "Sequence[workflow.Entry]") -> list[str]:
     """Entries, each in one line."""
-    told = [f"{entry.meaning} ({entry.outcome})" if entry.outcome else entry.meaning for entry in entries]
-    width = max(map(len, told), default=0)
-    return [_entry_line(entry, f"{text:<{width}}") for entry, text in zip(entries, told, strict=True)]
+    meanings = [f"{entry.meaning} ({entry.outcome})" if entry.outcome else entry.meaning for entry in entries]
+    width = max(map(len, meanings), default=0)
+    return [_entry_line(entry, f"{text:<{width}}") for entry, text in zip(entries, meanings, strict=True)]
 
 
 def _entry_line(entry: "workflow.Entry", meaning: str) -> str:

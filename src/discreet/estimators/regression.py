@@ -99,21 +99,17 @@ class _Regression(PrivateEstimator):
     def _table(self, X: Any, *options: Any) -> tuple[Table, str, Sequence[str] | None]:
         table, name, columns = super()._table(X, *options)
         beside = self._adjustment.columns
-        self._columns_given = None if isinstance(X, Table) or not beside or columns is None else list(columns)
-        return (
-            table,
-            name,
-            columns if self._columns_given is None else [each for each in self._columns_given if each not in beside],
-        )
+        self._stated = None if isinstance(X, Table) or not beside or columns is None else list(columns)
+        return table, name, columns if self._stated is None else [each for each in self._stated if each not in beside]
 
     @override
     def _run(self, method: Method, table: Table, *options: Any) -> Release:
         release, adjustment = super()._run(method, table, *options), self._adjustment
         if adjustment.columns:  # new rows have them too
             offset = () if adjustment.offset_column is None else (adjustment.offset_column,)
-            self._candidates = [*self._candidates, *offset] if self._columns_given is None else self._columns_given
+            self._candidates = [*self._candidates, *offset] if self._stated is None else self._stated
             self.n_features_in_ = len(self._candidates)
-            if self._columns_given is None:
+            if self._stated is None:
                 self.feature_names_in_ = np.array(self._candidates, dtype=object)
         return release
 

@@ -74,7 +74,7 @@ def rivals(
     candidates: tuple[str, ...],
     delta: float,
     n_rows: int,
-    known: PublicMoments | None = None,
+    public_moments: PublicMoments | None = None,
 ) -> list[Rival]:
     """Return the selections that are worth a comparison.
 
@@ -90,7 +90,7 @@ def rivals(
         0 leaves out what needs one.
     n_rows : int
         Public, or a guess where the number is private.
-    known : PublicMoments, optional
+    public_moments : PublicMoments, optional
         Of the columns, where there is a public table.
 
     Returns
@@ -111,10 +111,12 @@ def rivals(
     ]
     compared += _moments(guess, delta)
     compared.append(Rival("decorrelated", "decorrelated", guess))
-    if known is not None:
+    if public_moments is not None:
         if sum(len(getattr(metadata.declared(name), "levels", None) or (1, 1)) - 1 for name in candidates) < MANY:
-            compared.append(Rival("decorrelated, public columns", "decorrelated", {**guess, "public_moments": known}))
-        compared += _with_public_columns(guess, delta, known)
+            compared.append(
+                Rival("decorrelated, public columns", "decorrelated", {**guess, "public_moments": public_moments})
+            )
+        compared += _with_public_columns(guess, delta, public_moments)
     if all(metadata.is_number(name) for name in candidates):
         compared += _screenings(guess, len(candidates))
     return compared
@@ -138,12 +140,17 @@ def _moments(guess: dict[str, int], delta: float) -> list[Rival]:
     return compared
 
 
-def _with_public_columns(guess: dict[str, int], delta: float, known: PublicMoments) -> list[Rival]:
+def _with_public_columns(guess: dict[str, int], delta: float, public_moments: PublicMoments) -> list[Rival]:
     """Noisy moments of which the columns' own are public."""
     compared = []
     for spent in (0.0, delta) if delta > 0.0 else (0.0,):
         name = "moments, public columns, y_bound private" + (f", delta {plain(spent)}" if spent else "")
-        parameters = {"y_bound": "private", "public_moments": known, **guess, **({"delta": spent} if spent else {})}
+        parameters = {
+            "y_bound": "private",
+            "public_moments": public_moments,
+            **guess,
+            **({"delta": spent} if spent else {}),
+        }
         compared.append(Rival(name, "moments", parameters))
     return compared
 

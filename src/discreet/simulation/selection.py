@@ -115,8 +115,8 @@ class Simulation:
         for rival, epsilon in keys:
             if (rival.name, epsilon) not in self.requests:
                 self.requests[rival.name, epsilon] = _prepared(self.scenario, rival, epsilon)
-        found = {(rival.name, epsilon): self.requests[rival.name, epsilon] for rival, epsilon in keys}
-        return {key: request for key, request in found.items() if request is not None}
+        requests = {(rival.name, epsilon): self.requests[rival.name, epsilon] for rival, epsilon in keys}
+        return {key: request for key, request in requests.items() if request is not None}
 
     def rated(self, number: int, tables: DrawnTables | None = None) -> Floats:
         """Return how good the selections on one table are.

@@ -120,15 +120,15 @@ def worlds(
     names: Sequence[str],
     n_rows: int | None,
     n_true: int | None = None,
-    known: PublicMoments | None = None,
+    public_moments: PublicMoments | None = None,
 ) -> list[Scenario]:
     """Return the scenarios: all kinds with all numbers of columns that matter, or the one that is stated.
 
     Where public moments are known, columns are like these.
     """
     listed = numbers(len(names)) if n_true is None else (n_true,)
-    if known is not None:
-        facts = (metadata, target, names, n_rows, known)
+    if public_moments is not None:
+        facts = (metadata, target, names, n_rows, public_moments)
         return [_scenario(world, k, *facts) for k in listed for world in KNOWN]
     scenarios = [_scenario(world, k, metadata, target, names, n_rows) for k in listed for world in WORLDS]
     hard = _usual(len(names)) if n_true is None else n_true
@@ -146,7 +146,7 @@ def _scenario(
     target: str,
     names: Sequence[str],
     n_rows: int | None,
-    known: PublicMoments | None = None,
+    public_moments: PublicMoments | None = None,
 ) -> Scenario:
     sizes = np.ones(n_true) if world.equal else np.arange(n_true, 0.0, -1.0)
     middle, half = half_width(metadata.declared(target))  # type: ignore[arg-type]
@@ -154,8 +154,8 @@ def _scenario(
     effects = {name: float(size) * half / n_true for name, size in zip(in_turn, sizes, strict=False)}
     facts = {"r_squared": world.r_squared, "correlation": world.correlation, "n_rows": n_rows}
     stated = world.kind.of(metadata, target, names, effects=effects, **facts)  # type: ignore[arg-type]
-    if known is not None:
-        stated = replace(cast("KnownScenario", stated), known=known)
+    if public_moments is not None:
+        stated = replace(cast("KnownScenario", stated), known=public_moments)
         stated = replace(stated, noise_sd=math.sqrt(stated.explained_variance * (1.0 / world.r_squared - 1.0)))
     # The bounds lie at three standard deviations, on the nearer side of the mean.
     width = SPREAD * half * (1.0 - abs(world.place)) * world.width
@@ -165,6 +165,6 @@ def _scenario(
     if world.kind is MixedScenario:  # columns are not in the middle, on average
         means = (MEASURED_PLACE, 2.0 * YES - 1.0)
         intercept -= sum(size * means[j % 2] for j, size in enumerate(effects.values()))
-    if known is not None:
+    if public_moments is not None:
         intercept -= float(signal(stated.sample, stated.candidates, effects, {}).mean())
     return replace(stated, effects=effects, noise_sd=factor * stated.noise_sd, intercept=intercept)

@@ -60,7 +60,7 @@ def test_drawn_columns_have_the_moments_that_are_known():
 
 def test_worlds_are_of_the_known_columns():
     """All of them, with each number of columns that matter; what columns explain is as the world says."""
-    scenarios = worlds(METADATA, "y", NAMES, 1000, known=KNOWN_MOMENTS)
+    scenarios = worlds(METADATA, "y", NAMES, 1000, public_moments=KNOWN_MOMENTS)
     assert len(scenarios) == len(KNOWN) * len(numbers(4))
     assert {scenario.known for scenario in scenarios} == {KNOWN_MOMENTS}
     assert [scenario.r_squared for scenario in scenarios[:3]] == pytest.approx([0.5, 0.5, 0.1])

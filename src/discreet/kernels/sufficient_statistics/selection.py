@@ -86,9 +86,9 @@ class Spectrum(NamedTuple):
     def inverse(self) -> Floats:
         """Return the pseudoinverse of the matrix."""
         sizes = np.abs(self.values)
-        kept = sizes > SINGULAR * sizes.max(initial=0.0)
-        vectors = self.vectors[:, kept]
-        return np.asarray((vectors / self.values[kept]) @ vectors.T)
+        is_large = sizes > SINGULAR * sizes.max(initial=0.0)
+        vectors = self.vectors[:, is_large]
+        return np.asarray((vectors / self.values[is_large]) @ vectors.T)
 
 
 class BestModels(NamedTuple):

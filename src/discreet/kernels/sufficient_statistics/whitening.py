@@ -128,12 +128,12 @@ class Whitening:
 
         Shapes: as those of `kept_rows`; places (p + 1,), of the model's columns and the target.
         """
-        kept, units = kept_units(cells, starts, words, most)
+        rows_kept, units = kept_units(cells, starts, words, most)
         n_units, p = len(starts) - 1, len(self.start)
         products = np.zeros((p + 1, p + 1), dtype=np.int64)
         totals = np.zeros((n_units, p), dtype=np.float64)  # sums of integers below 2^53 are exact in any order
-        for first in range(0, len(kept), BLOCK_ROWS):
-            rows = self.cells(kept[first : first + BLOCK_ROWS, places])
+        for first in range(0, len(rows_kept), BLOCK_ROWS):
+            rows = self.cells(rows_kept[first : first + BLOCK_ROWS, places])
             products += exact_moments(rows[:, : p + 1])
             owners = units[first : first + BLOCK_ROWS]
             for j in range(p):

@@ -249,28 +249,26 @@ class MomentAnswers:
         Of the coefficients at `places_of`, per half range of the columns; the offset is added.
         Shapes: rows (k, p), offset (k,).
         """
-        found = self._told(names, coef_bound).combinations(rows @ self._compared(names), offset, confidence)
-        clipped = self.record.clipped
-        if clipped is None:
-            return found
-        low, high = stretched(found.low, found.high, offset, clipped.stretch)
-        return found._replace(low=low, high=high)
+        combination = self._told(names, coef_bound).combinations(rows @ self._compared(names), offset, confidence)
+        if (clipped := self.record.clipped) is None:
+            return combination
+        low, high = stretched(combination.low, combination.high, offset, clipped.stretch)
+        return combination._replace(low=low, high=high)
 
     def joint(self, names: Sequence[str], tested: Sequence[str], confidence: float, coef_bound: float) -> JointRecord:
         """Return whether all coefficients of some of a model's columns or levels can be zero together."""
         places = self.places_of(names)
         mask = [self.record.owners[j] in tested or self.record.labels[j] in tested for j in places]
-        found = joint_zero(self._told(names, coef_bound), self._compared(names)[mask], confidence)
-        told = found.is_inside is not None
+        zero = joint_zero(self._told(names, coef_bound), self._compared(names)[mask], confidence)
         return JointRecord(
             columns=tuple(tested),
             terms=tuple(self.record.labels[j] for j, is_tested in zip(places, mask, strict=True) if is_tested),
             confidence=confidence,
-            distance=max(found.distance, 0.0) if told else None,
-            limit=found.limit,
-            degrees_of_freedom=found.degrees,
-            residual_degrees_of_freedom=found.residual,
-            zero_inside=found.is_inside,
+            distance=None if zero.is_inside is None else max(zero.distance, 0.0),
+            limit=zero.limit,
+            degrees_of_freedom=zero.degrees,
+            residual_degrees_of_freedom=zero.residual,
+            zero_inside=zero.is_inside,
         )
 
     def _told(self, names: Sequence[str], coef_bound: float) -> NoisyModel:

@@ -120,8 +120,8 @@ def grant(
       discreet remote grant rand-hie --epsilon 4 --delta 1e-5
     """
     with service() as remote:
-        kept = _kept(_budget(remote, dataset), f"cap of {dataset}", delta, yes)
-        show_budget(remote.grant(dataset, epsilon, kept, accounting), json_)
+        delta_before = _kept(_budget(remote, dataset), f"cap of {dataset}", delta, yes)
+        show_budget(remote.grant(dataset, epsilon, delta_before, accounting), json_)
 
 
 def allot(
@@ -144,8 +144,8 @@ def allot(
     with service() as remote:
         allotments = (_budget(remote, dataset) or {}).get("allotments", ())
         before = next((each for each in allotments if each["project"] == project), None)
-        kept = _kept(before, f"allotment of {project}", delta, yes)
-        show_budget(remote.allot(dataset, project, epsilon, kept), json_)
+        delta_before = _kept(before, f"allotment of {project}", delta, yes)
+        show_budget(remote.allot(dataset, project, epsilon, delta_before), json_)
 
 
 def members(
