@@ -69,7 +69,7 @@ ONE_BY_ONE = {
     "data/sources.py": "endings lack: words of the code",
     "data/storage_types.py": "problem: declared levels, and a storage type without what is inside",
     "methods/base/known_columns.py": "label labels missing: names of columns and levels with declared moments",
-    "methods/registry.py": "among meant parameter: names of methods, and of the parameter that names one",
+    "methods/registry.py": "allowed meant parameter: names of methods, and of the parameter that names one",
     "kernels/public_records/m_estimates.py": "_called array2string expected shape: a contrast's own name, shapes, "
     "and parameters at "
     "which somebody's own function failed; with private rows open, the constant text stands in its place",

@@ -278,8 +278,8 @@ METHODS = (
            "epsilon, Fraction(10 * rows, 11), 1, n_blocks)", "votes"),
     _short("noise test", "methods.screening.noise_test:NoiseTest.scale", "self.sensitivity / self.epsilon",
            "self.sensitivity * Fraction(10, 11) / self.epsilon", "noise_tests"),
-    _short("moments and linear regression", "methods.base.noise_budget:drawn_together", "one.scale(budget)",
-           "one.scale(budget) * 10 / 11", "moments"),
+    _short("moments and linear regression", "methods.base.noise_budget:drawn_together", "estimate.scale(budget)",
+           "estimate.scale(budget) * 10 / 11", "moments"),
     _short("moments, a pure epsilon", "methods.base.noise_budget:PrivateEstimate.scale", "/ float(budget.epsilon or 1)",
            "/ float(budget.epsilon or 1) / 1.1", "moments"),
     _short("decorrelated scores, their cubes", "methods.screening.decorrelated_plan:ScorePlan.scale",
@@ -336,8 +336,8 @@ METHODS = (
            'self._budget["sigma2"], self', 'self._budget["sigma2"] * 11 / 10, self', "tuning"),
     _short("private bounds", "methods.base.private_bounds:estimate_bounds", "metadata.rows_per_unit, epsilon,",
            "metadata.rows_per_unit, epsilon * 11 / 10,", "tuning"),
-    _short("a selection and a fit", "methods.base.noise_budget:drawn_together", "one.scale(budget)",
-           "one.scale(budget) * 10 / 11", "pipelines"),
+    _short("a selection and a fit", "methods.base.noise_budget:drawn_together", "estimate.scale(budget)",
+           "estimate.scale(budget) * 10 / 11", "pipelines"),
 )  # fmt: skip
 
 PARTS = (

@@ -36,8 +36,8 @@ def test_equal_tables_cost_nothing():
 BY_A_SUM = Fault(
     "",
     "methods.base.noise_budget:drawn_together",
-    "one.scale(budget)",
-    "one.scale(budget) * (1 + sum(map(sum, values.values())) % 2)",
+    "estimate.scale(budget)",
+    "estimate.scale(budget) * (1 + sum(map(sum, values.values())) % 2)",
     "",
 )
 

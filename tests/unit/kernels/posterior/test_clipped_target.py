@@ -8,7 +8,7 @@ from scipy.special import ndtr
 from tests.unit.kernels.posterior.posterior_problems import generator, noisy_sums
 
 from discreet.kernels.posterior.clipped_target import MOST_EXPLAINED, squared_correlation, squared_shrinkage
-from discreet.kernels.posterior.noisy_sums import Known, Turn
+from discreet.kernels.posterior.noisy_sums import CoefMoments, Turn
 
 ROWS = 400_000
 
@@ -78,7 +78,7 @@ def test_the_correlation_is_that_of_the_normal_law():
 def test_the_prior_of_effects_shrinks_where_the_target_is_clipped():
     """By what the residual's variance leaves to explain, without the mean; not without a clip, nor where turned."""
     sums = noisy_sums(generator(12), np.array([1.0, 0.04, 0.0]), 3.0, 1000, 0.3)
-    s2, law = np.array([0.12, 0.35]), Known(np.zeros((2, 4)), np.zeros((2, 4, 4)))
+    s2, law = np.array([0.12, 0.35]), CoefMoments(np.zeros((2, 4)), np.zeros((2, 4, 4)))
     plain, bent = (replace(sums, is_clipped=is_clipped).evidence(s2, law) for is_clipped in (False, True))
     moments, n = sums.moments, sums.clean.n_rows
     variance = moments.yty / n - moments.xty[0] ** 2 / sums.clean.gram[0, 0] / n

@@ -7,7 +7,7 @@ import pytest
 from tests.unit.kernels.posterior.posterior_problems import generator, noisy_sums
 
 from discreet.kernels.posterior.models import Prior
-from discreet.kernels.posterior.noisy_sums import Known, NoisySums, Turn
+from discreet.kernels.posterior.noisy_sums import CoefMoments, NoisySums, Turn
 
 PRIOR = Prior((0.25, 0.5, 1.0), False)
 SAMPLE_SIZE, ERRORS = 60, 4.0
@@ -16,7 +16,7 @@ SAMPLE_SIZE, ERRORS = 60, 4.0
 def test_without_noise_the_evidence_is_that_of_the_rows():
     """Information X'X / s^2 and shift X'y / s^2."""
     sums = noisy_sums(generator(1), np.array([0.2, 0.0, 0.1]), 0.0)
-    told = sums.evidence(np.array([0.04]), Known(np.zeros((1, 4)), np.zeros((1, 4, 4))))
+    told = sums.evidence(np.array([0.04]), CoefMoments(np.zeros((1, 4)), np.zeros((1, 4, 4))))
     np.testing.assert_allclose(told.information[0], sums.moments.gram / 0.04, rtol=1e-8)
     np.testing.assert_allclose(told.shift[0], sums.moments.xty / 0.04, rtol=1e-8)
 
@@ -32,7 +32,7 @@ def test_the_variance_is_that_of_what_was_drawn():
         drawn.append(X.T @ (sigma * rng.normal(size=n)) + noise * rng.normal(size=3) - E @ b)
     sums = noisy_sums(rng, np.zeros(2), noise, n)
     clean = sums.clean._replace(gram=X.T @ X, error=np.full((3, 3), noise**2))
-    known = Known(b[None], np.outer(b, b)[None])
+    known = CoefMoments(b[None], np.outer(b, b)[None])
     expected = replace(sums, clean=clean)._variance(np.array([sigma**2]), known)[0]
     np.testing.assert_allclose(np.cov(np.array(drawn).T), expected, atol=0.04 * expected.max())
 
