@@ -274,11 +274,11 @@ def design_key(design: Design) -> tuple[Any, ...]:
 def bounds_key(metadata: Metadata, names: Sequence[str]) -> tuple[Any, ...]:
     """Return what may differ between the metadata of one table: private bounds."""
     key = id(metadata), tuple(names)
-    known = _BOUNDS.get(key)
-    if known is None or known[0] is not metadata:
+    entry = _BOUNDS.get(key)
+    if entry is None or entry[0] is not metadata:
         columns = [metadata.declared(name) for name in names]
         bounds = tuple((getattr(column, "lower", None), getattr(column, "upper", None)) for column in columns)
         if len(_BOUNDS) >= MOST_BOUNDS:
             _BOUNDS.clear()
-        _BOUNDS[key] = known = metadata, bounds
-    return known[1]
+        _BOUNDS[key] = entry = metadata, bounds
+    return entry[1]

@@ -74,10 +74,12 @@ def refined(question: Question, n_processes: int = 1, progress: Told | None = No
     empty = Expectation(
         supposed, choices, (), refused, theory, fits_refused=unfit, asked=tuple(rival.name for rival in own)
     )
-    latest, asked = empty, {rival.name: rival for rival in rivals}
+    latest, rivals_asked = empty, {rival.name: rival for rival in rivals}
     for place, answer in enumerate(stages.answers(empty)):
         if place == 1 or (place == 0 and answer.is_final):  # not before the first figures, as it takes as long as they
-            choices = tuple(replace(each, chance=_chance(first, asked[each.name], question.middle)) for each in choices)
+            choices = tuple(
+                replace(each, chance=_chance(first, rivals_asked[each.name], question.middle)) for each in choices
+            )
         latest = replace(answer, choices=choices)
         yield latest
     value = asdict(latest)

@@ -197,8 +197,8 @@ def noisy_newton(problem: Problem) -> Generator[AnyRequest, Floats, Fit]:
     if not problem.robust:
         return _fit(problem, model, open_ways, is_told=is_told)
     spread = _spread(problem, model, pool, _within_reach(problem, best), SPREAD)
-    model, known = spread.robust(model, (yield spread.request()))
-    return _fit(problem, model, open_ways, known, is_told)
+    model, reliability = spread.robust(model, (yield spread.request()))
+    return _fit(problem, model, open_ways, reliability, is_told)
 
 
 def _spread(problem: Problem, model: ScoreModel, pool: Pool, theta: Floats, share: float) -> Spread:

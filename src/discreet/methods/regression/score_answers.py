@@ -62,14 +62,14 @@ def score_record(fit: Fit, middles: Floats, halves: Floats, offset_middle: float
         return None
 
 
-def _reliability(known: Reliability) -> ReliabilityRecord:
+def _reliability(reliability: Reliability) -> ReliabilityRecord:
     return ReliabilityRecord(
-        total=_triangle(known.total),
-        basis=_rows(known.basis),
-        sizes=_list(known.sizes),
-        errors=_triangle(known.errors),
-        factor_sd=known.factor_sd,
-        n_units=known.n_units,
+        total=_triangle(reliability.total),
+        basis=_rows(reliability.basis),
+        sizes=_list(reliability.sizes),
+        errors=_triangle(reliability.errors),
+        factor_sd=reliability.factor_sd,
+        n_units=reliability.n_units,
     )
 
 
@@ -93,12 +93,12 @@ def score_fit(record: ScoreRecord, family: str) -> ScoreFit:
         mismatch=record.mismatch,
         curvature=record.curvature,
     )
-    known = record.reliability
+    reliability = record.reliability
     return ScoreFit(
         model,
         np.array(record.coef),
         record.coef_bound,
-        None if known is None else _reliability_of(known),
+        None if reliability is None else _reliability_of(reliability),
         record.law == "spherical_laplace",
         record.is_told,
         np.array(record.told) if record.told else None,
@@ -106,9 +106,16 @@ def score_fit(record: ScoreRecord, family: str) -> ScoreFit:
     )
 
 
-def _reliability_of(known: ReliabilityRecord) -> Reliability:
-    total, errors = full(known.total), full(known.errors)
-    return Reliability(total, np.array(known.basis), np.array(known.sizes), errors, known.factor_sd, known.n_units)
+def _reliability_of(reliability: ReliabilityRecord) -> Reliability:
+    total, errors = full(reliability.total), full(reliability.errors)
+    return Reliability(
+        total,
+        np.array(reliability.basis),
+        np.array(reliability.sizes),
+        errors,
+        reliability.factor_sd,
+        reliability.n_units,
+    )
 
 
 def law_of(record: ScoreRecord, family: str) -> Family:
