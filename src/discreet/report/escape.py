@@ -128,8 +128,9 @@ def parted(text: object) -> Markup:
     return Markup(str(to_html(text)).replace("_", "_<wbr>"))  # noqa: S704 - escaped before
 
 
+@cache
 def environment(format: str) -> "Environment":
-    """Return the templates of a format, in which whatever is told is escaped for it."""
+    """Return the templates of a format, in which whatever is told is escaped for it; each is compiled once."""
     from jinja2 import Environment, PackageLoader, StrictUndefined  # what renders nothing must not wait for it
 
     escapers: dict[str, Callable[[object], Markup]] = {"text": to_text, "markdown": to_markdown, "html": to_html}

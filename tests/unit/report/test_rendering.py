@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from html.parser import HTMLParser
 
 import pytest
+from jinja2 import Environment
 from markdown_it import MarkdownIt
 
 from discreet.errors import InvalidParameterError
@@ -384,3 +385,16 @@ def test_unknown_names_are_refused(samples, format, audience):
     """The message names what is allowed."""
     with pytest.raises(InvalidParameterError, match="must be one of"):
         render(samples["with ledger"], format, audience)
+
+
+def test_templates_are_compiled_once_and_hold_nothing_of_a_release(samples, monkeypatch):
+    """A second report of the same kind compiles no template; another release between them leaves no trace."""
+    before = render(samples["with ledger"], "markdown", "analyst")
+    compiled, compile_template = [], Environment.compile
+    monkeypatch.setattr(
+        Environment, "compile", lambda *own, **more: compiled.append(1) or compile_template(*own, **more)
+    )
+    assert render(samples["not private"], "markdown", "analyst") != before
+    compiled.clear()
+    assert render(samples["with ledger"], "markdown", "analyst") == before
+    assert compiled == []
