@@ -22,6 +22,9 @@ _STYLE = Markup(
     ".discreet-card.discreet-card th.number,.discreet-card.discreet-card td.number{"
     "text-align:right;font-variant-numeric:tabular-nums}"
     ".discreet-card svg{max-width:100%;height:auto}"
+    "@media(max-width:40em){"
+    ".discreet-card.discreet-card th,.discreet-card.discreet-card td{padding-right:.4em;white-space:normal}"
+    ".discreet-card td:not(.number){overflow-wrap:anywhere}}"
     "</style>"
 )
 

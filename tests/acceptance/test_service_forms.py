@@ -84,6 +84,9 @@ def test_cost_and_accuracy_fit_a_small_desk(browser: Browser, url: str, opened: 
             "text => text.getBoundingClientRect().right - text.ownerSVGElement.getBoundingClientRect().right"
         )
         assert beyond <= 1, beyond
+        expect(page.locator("#cost")).to_contain_text("Weak promise")
+        heights = box.evaluate("box => [box.scrollHeight, box.clientHeight, innerHeight]")
+        assert heights[0] <= heights[1] <= heights[2], heights
         expect(page.locator("#cost dl")).to_be_hidden()
         page.get_by_text("Noise", exact=True).first.click()
         expect(page.locator("#cost dl")).to_be_visible()
@@ -133,7 +136,7 @@ def test_metadata_from_a_header_to_what_can_be_used(browser: Browser, url: str, 
         for part in ("dataset: my-data", "unit: visitor", "neighboring: replace_one", "n_rows: 1106", "age:", "site:"):
             assert part in written
         curator.press("Check the metadata")
-        curator.says("must be mended.")
+        curator.says("must be corrected.")
         lines = text.input_value().split("\n")
         faults = page.locator("#result tbody tr", has=page.locator(".failed"))
         places = [(row.locator("td").first.inner_text(), row.locator("th code").inner_text()) for row in faults.all()]

@@ -107,7 +107,7 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "default_map": DEFAULTS},
-    help="Which variables matter in a table about people, under a differential privacy guarantee.",
+    help="Find which variables matter in a table about people, under a differential privacy guarantee.",
 )
 
 

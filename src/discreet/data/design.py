@@ -148,7 +148,7 @@ class Design:
             raise InvalidParameterError(f"The target cannot be a candidate, but {target!r} is both. Drop one.")
         if len(set(names)) < len(names):
             twice = next(name for place, name in enumerate(names) if name in names[:place])
-            raise InvalidParameterError(f"Candidates must not repeat, but {twice[:60]!r} does. Name each column once.")
+            raise InvalidParameterError(f"Columns must not repeat, but {twice[:60]!r} does. Name each column once.")
         middle, half = half_width(response)
         y_center = middle if center is None else float(center)
         lower, upper = middle - half, middle + half

@@ -216,7 +216,7 @@ def _decoded(read: pa.Table) -> pa.Table:
 
 def _check_names(metadata: Metadata, target: str, names: tuple[str, ...]) -> None:
     if target in names or len(set(names)) < len(names):
-        raise InvalidParameterError("Candidates must not repeat, nor be the target. Name each column once.")
+        raise InvalidParameterError("Columns must not repeat, nor be the target. Name each column once.")
     if not names:
         raise InvalidParameterError("At least one column besides the target is needed. Name some with --candidates.")
     for name in (*names, target):

@@ -41,7 +41,9 @@ def leaflet(facts: Facts) -> Page:
 def beliefs(promise: Promise, say: Sentences, caption: str) -> Table:
     """Return the worst beliefs after a release."""
     rows = ((say.odds_label(line.kind), line.epsilon, *line.after) for line in promise.odds)
-    return table(caption, (Column("Belief before"), *figures("ε", *promise.priors)), rows)
+    return table(
+        caption, (Column("Belief before"), *figures("ε", *(f"from {prior}" for prior in promise.priors))), rows
+    )
 
 
 def _promised(promise: Promise, say: Sentences, tell: Sentences) -> Section:

@@ -4,6 +4,7 @@ import json
 import re
 
 import pytest
+import yaml
 from tests.office import METADATA, open_office
 from tests.unit.service.test_pages_content import Browser
 
@@ -18,9 +19,14 @@ columns:
 
 
 @pytest.fixture(scope="module")
-def cora(tmp_path_factory):
-    with open_office(tmp_path_factory.mktemp("metadata")) as office:
-        yield Browser(office, "cora")
+def office(tmp_path_factory):
+    with open_office(tmp_path_factory.mktemp("metadata")) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def cora(office):
+    return Browser(office, "cora")
 
 
 def rows(page):
@@ -40,6 +46,20 @@ def test_all_faults_are_told_with_their_lines(cora):
     assert "intger" in page  # what was typed stays
 
 
+def test_a_registration_tells_all_faults(office, cora):
+    """As the check does: on the page with their lines, by the API with their places."""
+    page = cora.send(
+        "/register", cora.get("/register"), 422, metadata=FAULTY, data_root="tables", data_path="t.parquet"
+    )
+    checked = cora.send("/metadata/check", cora.get("/metadata"), 422, metadata=FAULTY)
+    assert rows(page) == rows(checked)
+    assert f"The metadata have {len(rows(page))} errors" in page
+    source = {"data": {"root": "tables", "path": "t.parquet"}}
+    called = office.call("cora", "POST", "/datasets", json={"metadata": yaml.safe_load(FAULTY), "source": source})
+    assert called.status_code == 422
+    assert {fault["place"] for fault in called.json()["errors"]} == {place for _, _, place, _ in rows(page)}
+
+
 def test_right_metadata_are_told_so(cora):
     """Control; warnings do not keep them from being used."""
     page = cora.send("/metadata/check", cora.get("/metadata"), metadata=json.dumps(METADATA))
@@ -54,7 +74,7 @@ def test_a_header_becomes_metadata_that_can_be_filled_in(cora, header):
     for name in ("age", "income", "site"):
         assert name in text
     checked = cora.send("/metadata/check", page, 422, metadata=text.replace("&#34;", '"').replace("&#39;", "'"))
-    assert "must be mended" in checked
+    assert "must be corrected" in checked
 
 
 @pytest.mark.parametrize(

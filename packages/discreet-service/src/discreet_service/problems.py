@@ -83,7 +83,9 @@ def handle(app: FastAPI) -> None:
             log("error", kind=type(error).__name__)
         amounts = ("requested", "remaining") if isinstance(error, BudgetExceededError) else ()
         more: dict[str, Any] = {name: float(getattr(error, name)) for name in amounts}
-        return problem(status, kind, public_message(error), **more)
+        # Of metadata of another shape than the schema's: all that is wrong.
+        faults = [{"place": each.place, "problem": each.message} for each in getattr(error, "problems", ())[:50]]
+        return problem(status, kind, public_message(error), faults or None, **more)
 
     @app.exception_handler(RequestValidationError)
     def _invalid(_: Request, error: RequestValidationError) -> JSONResponse:

@@ -229,12 +229,31 @@ class SQLiteTable(DatabaseFileTable):
         return self._types
 
     @override
+    def row_count(self) -> int | None:
+        if self.metadata.n_rows is None:
+            return None  # to count them is to read them
+        try:
+            with contextlib.closing(self._connect()) as connection:
+                self._begin(connection)
+                return int(connection.execute(f"SELECT count(*) FROM {quoted(str(self._table))}").fetchone()[0])
+        except sqlite3.Error:
+            return None  # such as a damaged page: the pass says so
+
+    @override
+    def about_rows(self) -> int:
+        return self.metadata.n_rows or super().about_rows()  # counted once, by the check
+
+    def _begin(self, connection: sqlite3.Connection) -> None:
+        """Begin a transaction, of one moment: what is looked at is what is read."""
+        connection.execute("BEGIN")
+        if [(name, _sqlite_kind(kind)) for name, kind in self._declared(connection)] != self._header:
+            raise changed()
+
+    @override
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         chosen = ", ".join(quoted(name) for name in columns)
         with contextlib.closing(self._connect()) as connection:
-            connection.execute("BEGIN")  # of one moment: what is looked at is what is read
-            if [(name, _sqlite_kind(kind)) for name, kind in self._declared(connection)] != self._header:
-                raise changed()
+            self._begin(connection)
             connection.text_factory = text_or_none  # identifiers that are no text must not become one unit
             # By an index the rows would come in another order, which would depend on the columns.
             cursor = connection.execute(f"SELECT {chosen} FROM {quoted(str(self._table))} NOT INDEXED")

@@ -163,3 +163,17 @@ def test_a_row_that_goes_moves_nobody_to_the_other_half(tmp_path):
             connection.commit()
     assert before == after
     assert not before[0] & before[1]
+
+
+@pytest.mark.parametrize("path", DATABASES, indirect=True)
+def test_a_public_number_of_rows_is_compared_before_the_charge(path, tmp_path):
+    """Where n_rows is public another number is refused, and costs nothing; a private one is not counted by SQLite."""
+    public = {**METADATA.to_dict(), "neighboring": "replace_one"}
+    with Ledger(tmp_path / "ledger.sqlite") as ledger:
+        ledger.grant("d", 2)
+        method = dc.DPSIS(epsilon=1.0, n_features_to_select=1)
+        with pytest.raises(DataMismatchError, match=f"n_rows={N + 1}"):
+            method.fit(open_table(path, Metadata.from_value(public | {"n_rows": N + 1})), target="y", ledger=ledger)
+        assert ledger.account("d").epsilon_spent == 0
+        method.fit(open_table(path, Metadata.from_value(public | {"n_rows": N})), target="y", ledger=ledger)
+    assert path.suffix == ".duckdb" or open_table(path, METADATA).row_count() is None

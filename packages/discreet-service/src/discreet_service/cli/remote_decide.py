@@ -120,8 +120,8 @@ def grant(
       discreet remote grant rand-hie --epsilon 4 --delta 1e-5
     """
     with service() as remote:
-        delta_before = _kept(_budget(remote, dataset), f"cap of {dataset}", delta, yes)
-        show_budget(remote.grant(dataset, epsilon, delta_before, accounting), json_)
+        _look_before(_budget(remote, dataset), f"cap of {dataset}", yes)
+        show_budget(remote.grant(dataset, epsilon, delta, accounting), json_)
 
 
 def allot(
@@ -144,8 +144,8 @@ def allot(
     with service() as remote:
         allotments = (_budget(remote, dataset) or {}).get("allotments", ())
         before = next((each for each in allotments if each["project"] == project), None)
-        delta_before = _kept(before, f"allotment of {project}", delta, yes)
-        show_budget(remote.allot(dataset, project, epsilon, delta_before), json_)
+        _look_before(before, f"allotment of {project}", yes)
+        show_budget(remote.allot(dataset, project, epsilon, delta), json_)
 
 
 def members(
@@ -187,13 +187,12 @@ def _budget(remote: "Remote", dataset: str) -> dict[str, Any] | None:
         return None
 
 
-def _kept(before: dict[str, Any] | None, called: str, delta: float | None, yes: bool) -> float:
-    """The delta of a new cap: as given, else the one before, which is told on a terminal and asked about."""
+def _look_before(before: dict[str, Any] | None, called: str, yes: bool) -> None:
+    """Show the cap that a new one replaces, and ask."""
     if before is not None and not yes and interactive():
         amounts = f"epsilon {number(before['epsilon_cap'])} and delta {number(before['delta_cap'])}"
         say(f"The {called} is {amounts}. A new one is a decision about the same people.")
         confirmed()
-    return float(before["delta_cap"]) if delta is None and before is not None else delta or 0.0
 
 
 def _look(request: "RemoteRequest", warning: str, yes: bool) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.data.metadata import Metadata
-from discreet.errors import InvalidParameterError
+from discreet.errors import BudgetError, InvalidParameterError
 from discreet_service.client.caller import Caller
 from discreet_service.client.requests import RemoteRequest
 
@@ -35,15 +35,22 @@ class CuratorCalls(Caller):
         dataset: dict[str, Any] = self._post(*path, body={"metadata": value, "source": source, "slot_s": slot_s})
         return dataset
 
-    def grant(self, dataset: str, epsilon: float, delta: float = 0.0, accounting: str | None = None) -> dict[str, Any]:
-        """Set a data set's cap, for its lifetime."""
-        body = {"epsilon": epsilon, "delta": delta, "accounting": accounting}
+    def grant(
+        self, dataset: str, epsilon: float, delta: float | None = None, accounting: str | None = None
+    ) -> dict[str, Any]:
+        """Set a data set's cap, for its lifetime. Without a delta the present one stays; a new cap has 0."""
+        kept = self._delta_of(self._account(dataset)) if delta is None else delta
+        body = {"epsilon": epsilon, "delta": kept, "accounting": accounting}
         budget: dict[str, Any] = self._put("datasets", dataset, "budget", body=body)
         return budget
 
-    def allot(self, dataset: str, project: str, epsilon: float, delta: float = 0.0) -> dict[str, Any]:
-        """Give a project an allotment of a data set's cap, and with it the right to ask."""
-        body = {"epsilon": epsilon, "delta": delta}
+    def allot(self, dataset: str, project: str, epsilon: float, delta: float | None = None) -> dict[str, Any]:
+        """Give a project an allotment of a data set's cap, and with it the right to ask.
+
+        Without a delta the present one stays; a new allotment has 0.
+        """
+        kept = self._delta_of(self._allotment(dataset, project)) if delta is None else delta
+        body = {"epsilon": epsilon, "delta": kept}
         budget: dict[str, Any] = self._put("datasets", dataset, "allotments", project, body=body)
         return budget
 
@@ -71,6 +78,23 @@ class CuratorCalls(Caller):
         if isinstance(names, str):
             raise InvalidParameterError(f"Members must be a list of names, but names={names!r}. Give [{names!r}].")
         return list(self._put("projects", project, body={"members": list(names)})["members"])
+
+    def _account(self, dataset: str) -> dict[str, Any] | None:
+        """A data set's account, where it has one."""
+        try:
+            account: dict[str, Any] = self._get("datasets", dataset, "budget")
+        except BudgetError:
+            return None
+        return account
+
+    def _allotment(self, dataset: str, project: str) -> dict[str, Any] | None:
+        """A project's allotment, where it has one."""
+        allotments = (self._account(dataset) or {}).get("allotments", ())
+        return next((each for each in allotments if each["project"] == project), None)
+
+    @staticmethod
+    def _delta_of(before: Mapping[str, Any] | None) -> float:
+        return 0.0 if before is None else float(before["delta_cap"])
 
     def _decide(self, id_: str, kind: str, comment: str, sha256: str | None) -> RemoteRequest:
         digest = sha256 or self._request(self._get("requests", id_)).sha256

@@ -50,7 +50,7 @@ def register(visit: Curator) -> Response:
     try:
         registered = datasets.register(visit.context, visit.who, _dataset_in(visit.form))
     except DiscreetError as error:
-        return visit.page_with_error(error, "register", **_registration(visit, visit.form, None))
+        return _refused(visit, error, None)
     return redirect(f"/datasets/{registered.name}", said="registered")
 
 
@@ -68,7 +68,7 @@ def add_version(visit: Curator, name: str) -> Response:
     try:
         datasets.register(visit.context, visit.who, _dataset_in(visit.form), name)
     except DiscreetError as error:
-        return visit.page_with_error(error, "register", **_registration(visit, visit.form, dataset))
+        return _refused(visit, error, dataset)
     return redirect(f"/datasets/{name}", said="version")
 
 
@@ -151,11 +151,29 @@ def _exactly(value: float) -> str:
 def _registration(visit: Visit, form: Form, dataset: DatasetOut | None) -> dict[str, Any]:
     settings = visit.context.settings
     roots = {"private": sorted(settings.private), "public": sorted(settings.public)}
-    return {"dataset": dataset, "form": form, "roots": roots, "slot_s": settings.slot_s}
+    return {"dataset": dataset, "form": form, "roots": roots, "slot_s": settings.slot_s, "findings": []}
+
+
+def _refused(visit: Visit, error: DiscreetError, dataset: DatasetOut | None) -> Response:
+    """Return the form again with what is wrong: of metadata all of it."""
+    facts = _registration(visit, visit.form, dataset)
+    try:
+        metadata, findings = workflow.check_metadata_text(_metadata_text(visit.form))
+    except DiscreetError:  # such as text that is no YAML, which the error says
+        return visit.page_with_error(error, "register", **facts)
+    if metadata is not None or not findings:
+        return visit.page_with_error(error, "register", **facts)
+    count = "1 error" if len(findings) == 1 else f"{len(findings)} errors"
+    problem = f"The metadata have {count}. Correct what is listed here, then register again."
+    return visit.page("register", 422, **facts | {"findings": findings, "problem": problem})
+
+
+def _metadata_text(form: Form) -> str:
+    return form.get("file") or form.get("metadata")
 
 
 def _dataset_in(form: Form) -> DatasetIn:
-    text = form.get("file") or form.get("metadata")
+    text = _metadata_text(form)
     if not text:
         raise InvalidParameterError("Metadata must be given, as a file or as text, but both are empty.")
     metadata = workflow.Metadata.from_text(text).to_dict()
