@@ -189,6 +189,7 @@ def _simulated_gaussian(count: int, scale: float, rng: Source) -> npt.NDArray[np
     if scale > TABLE_SCALE:
         rounded: npt.NDArray[np.int64] = np.rint(scale * ndtri(u)).astype(np.int64)
         return rounded
+    # |K| >= k just where the tail of u is at most P(K >= k): each half of u inverts the tail of its own side.
     tail = np.minimum(u, 1.0 - u)
     size = np.searchsorted(-_gaussian_tails(scale), -tail, side="right")
     noise: npt.NDArray[np.int64] = np.where(u < 0.5, -size, size).astype(np.int64)

@@ -126,6 +126,8 @@ def cube_variance(n_numbers: int, scale: Number) -> float:
     d, size = n_numbers, float(scale)
     mode = d * size
     width = 40.0 * math.sqrt(d + 1) * size + 60.0 * size
+    # With x = r + 1/2 the radius has the weight x^d exp(-x / b), where E x^2 = (d + 1) (d + 2) b^2, and a uniform
+    # number of -r .. r has the variance r (r + 1) / 3 = (x^2 - 1/4) / 3.
     if mode + width > 1e6:  # a sum at so many points is its integral
         return (d + 1) * (d + 2) * size**2 / 3.0 - 1.0 / 12.0
     r = np.arange(int(max(mode - width, 0)), int(mode + width) + 2, dtype=np.float64)
@@ -136,6 +138,7 @@ def cube_variance(n_numbers: int, scale: Number) -> float:
 
 def _log_tries(n_numbers: int, scale: Fraction) -> float:
     """Bound the log of the expected number of tries: by the mean loss of an acceptance, and by the worst radius, 0."""
+    # A try is accepted with at least q^(d/2) and at least 1 / (2^d d!): the claim's "How often".
     worst = math.lgamma(n_numbers + 1) + n_numbers * math.log(2.0)
     return min(float(n_numbers / (2 * scale)), worst)
 
@@ -156,8 +159,10 @@ def _geometric(count: int, scale: Fraction, rng: Source) -> list[int]:
     words, size = rng.words(count), _as_float(scale)
     low, high = noise_bounds(words, "exponential", np.zeros(count))
     with np.errstate(over="ignore", invalid="ignore"):
+        # Three roundings, of the scale and of two products, move each end by less than 2^-50 of it.
         below = np.floor(np.maximum(low, 0.0) * size * (1.0 - 2.0**-50))
         above = np.floor(high * size * (1.0 + 2.0**-50))
+    # Beyond 2^52 every float is whole, so equal ends would say nothing of the fraction.
     decided = (below == above) & (above < 2.0**52)
     source = Words(rng)
     return [
@@ -186,6 +191,7 @@ def _happens(numerator: int, denominator: int, rng: Source) -> bool:
     """Tell whether a uniform number is below a fraction in (0, 1], bit by bit as far as it takes."""
     number, bits = int(rng.words(1)[0]), 64
     while True:
+        # The uniform number lies in [number, number + 1) / 2^bits; cross-multiplied, nothing is rounded.
         if (number + 1) * denominator <= numerator << bits:
             return True
         if number * denominator >= numerator << bits:
@@ -195,6 +201,7 @@ def _happens(numerator: int, denominator: int, rng: Source) -> bool:
 
 def _uniform(size: int, count: int, rng: Source) -> list[int]:
     """Draw uniform whole numbers of -(size - 1) / 2 .. (size - 1) / 2; size is odd. What lies beyond is drawn again."""
+    # As many bits as the size has: at most half of the draws lie beyond it.
     n_words = -(-size.bit_length() // 64)
     n_unused_bits, numbers = 64 * n_words - size.bit_length(), list[int]()
     while len(numbers) < count:

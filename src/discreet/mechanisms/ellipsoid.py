@@ -84,6 +84,8 @@ def _drawn(sizes: list[Fraction], rng: Source) -> list[int]:
     is normal and y gives another one; t is Gamma distributed with shape (d + 1) / 2.
     """
     words, d = Words(rng), len(sizes)
+    # Two normal numbers a point; for an odd d the last one is not used. Shape (d + 1) / 2: as many exponential numbers,
+    # and for an even d a half more.
     points = [_in_disk(words) for _ in range((d + 1) // 2)]
     energies = [Uniform(words) for _ in range((d + 1) // 2)]
     half = _in_disk(words) if d % 2 == 0 else None  # half the square of a normal number: Gamma of shape 1/2
@@ -134,6 +136,7 @@ def _size(ends: Ends) -> Ends:
 
 def _energy(ends: Ends, low: Context, high: Context) -> Ends:
     """Enclose -log of a number in (0, 1): a decimal's logarithm is the nearest one, so the next one is beyond it."""
+    # Decimal's ln rounds to the nearest whatever its context says, so the rounding outward is done by hand.
     least, most = low.minus(low.ln(high.plus(ends[1]))), high.minus(high.ln(low.plus(ends[0])))
     least, most = low.next_minus(least), high.next_plus(most)
     return max(least, Decimal(0)), most
@@ -151,6 +154,7 @@ def _time(energies: list[Uniform], half: Point | None, low: Context, high: Conte
     if square[0] == 0:
         return least, Decimal("Infinity")
     ends = _energy(square, low, high)
+    # x sqrt(2 e / w) is normal, e = -log w: half its square is e x^2 / w.
     less = low.divide(low.multiply(ends[0], low.multiply(x[0], x[0])), square[1])
     more = high.divide(high.multiply(ends[1], high.multiply(x[1], x[1])), square[0])
     return low.add(least, less), high.add(most, more)
@@ -169,6 +173,7 @@ def _normals(point: Point, time: Ends, low: Context, high: Context) -> list[Ends
     longest = high.multiply(2, high.next_plus(high.sqrt(more)))
     ends = list[Ends]()
     for uniform in point:
+        # A negative end is farthest from 0 times the longest: the product's lower end takes that factor.
         lowest, highest = _coordinate(uniform, low, high)
         ends.append(
             (
@@ -186,6 +191,7 @@ def _rounded(ends: Ends, scale: Fraction, low: Context, high: Context) -> int | 
     numerator, denominator = Decimal(scale.numerator), Decimal(scale.denominator)
     least = low.divide(low.multiply(ends[0], numerator), denominator)
     most = high.divide(high.multiply(ends[1], numerator), denominator)
+    # round(x) = floor(x + 1/2), but for ties, whose probability is zero.
     below, above = math.floor(low.add(least, HALF)), math.floor(high.add(most, HALF))
     return below if below == above else None
 
@@ -210,6 +216,7 @@ def _simulated(sizes: list[Fraction], rng: Source) -> list[int]:
     uniforms = (rng.words(d + 1 + (d + 1) // 2).astype(np.float64) + 0.5) * 2.0**-64
     uniforms = np.minimum(uniforms, 1.0 - 2.0**-53)
     normals, waits = ndtri(uniforms[: d + 1]), -np.log(uniforms[d + 1 :])
+    # Z = scale sqrt(2 t) g, the claim's mixture, which `_drawn` has as 2 scale sqrt(t e / w) x.
     time = waits.sum() + (0.5 * normals[d] ** 2 if d % 2 == 0 else 0.0)
     distinct = {id(size): float(size) for size in {id(size): size for size in sizes}.values()}
     noise = np.array([distinct[id(size)] for size in sizes]) * math.sqrt(2.0 * time) * normals[:d]

@@ -101,6 +101,7 @@ def normalized_scores(
     sizes = np.array([float(size) for size in sensitivities])
     # t = (2 / epsilon) log(m / beta), and s_j = max_i ((e_j + t D_j) - (e_i + t D_i)) / (D_i + D_j).
     guard = 2.0 / float(epsilon) * math.log(len(sizes) / FAILURE)
+    # A cut to [0, 2^36 D_j] is 1-Lipschitz, and t is public: the sensitivities are still D_j.
     guarded = np.clip(scores, 0.0, LARGEST * sizes) + guard * sizes
     differences = (guarded[:, None] - guarded[None, :]) / (sizes[:, None] + sizes[None, :])
     normalized: npt.NDArray[np.float64] = differences.max(axis=1)

@@ -44,11 +44,13 @@ def noisy_leaders(values: Scores, k: int, slope: Fraction, rng: Source, gumbel: 
     -----
     Cost: O(d), a block of scores at a time. Scores are taken less the k-th largest, so that floats are fine near it.
     """
+    # All scores share the reference, so no comparison depends on it, although it is private.
     leaders, reference = None, np.partition(values, values.size - k)[values.size - k]
     for start in range(0, values.size, BLOCK):
         part = values[start : start + BLOCK]
         drawn = _Leaders.of(part, start, reference, float(slope), rng.words(part.size), gumbel)
         leaders = (drawn if leaders is None else leaders.joined(drawn)).leading(k)
+    # Two intervals overlap at the k-th place: the same words, and bits after them, decide.
     if leaders is None or leaders.at.size > k:
         return _decided(leaders, k, slope, Words(rng), gumbel) if leaders is not None else np.empty(0, dtype=np.int64)
     return np.sort(leaders.at)
@@ -69,6 +71,7 @@ class _Leaders:
         cls, scores: Scores, first: int, reference: float, slope: float, words: npt.NDArray[np.uint64], gumbel: bool
     ) -> "_Leaders":
         with np.errstate(over="ignore"):
+            # Scores are within 2^62 or 2^1022, so differences fit; the product with the slope may overflow, and is cut.
             ahead = np.clip((scores - reference).astype(np.float64) * slope, -1e300, 1e300)
         low, high = noise_bounds(words, "gumbel" if gumbel else "exponential", ahead)
         return cls(np.arange(first, first + scores.size), scores, words, low, high)
@@ -84,6 +87,7 @@ class _Leaders:
         """Return the entries whose upper bound reaches the k-th largest lower bound."""
         if self.at.size <= k:
             return self
+        # k entries reach at least the floor, so one whose upper bound lies below is out, in every later block too.
         floor = np.partition(self.low, self.low.size - k)[self.low.size - k]
         at = np.flatnonzero(~(self.high < floor))
         return _Leaders(*(field[at] for field in self.fields()))
@@ -101,6 +105,7 @@ def _decided(leaders: _Leaders, k: int, slope: Fraction, words: Words, gumbel: b
 
 def _noisy(ahead: Fraction, uniform: Uniform, gumbel: bool) -> Real:
     if gumbel:
+        # Gumbel noise is -log E, E exponential; exponential noise is E itself.
         return difference(rational(ahead), log_sum(None, [uniform], log_of(1)))
     value, error = uniform.exponential()
     return difference(Real(value, error, uniform.enclose_exponential), rational(-ahead))

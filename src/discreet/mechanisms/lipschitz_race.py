@@ -73,6 +73,8 @@ class Contest:
         if head < 0:
             return Fraction(0)
         least = self.ranked(self.k)  # only differences of scores count: the k-th is taken as 0
+        # The best score outside is that of rank head + 1, above the worst inside, of rank tail: max(a, b) = a. For the
+        # k best a < b = 0, so their loss is 0.
         return (1 - self.gamma) * (self.ranked(head + 1) - least) - self.gamma * (self.ranked(tail) - least)
 
     def noise(self, log_energy: Real) -> Real:
@@ -190,6 +192,7 @@ def start_blocks(contest: Contest, words: Words) -> list[Block]:
         The k best first.
     """
     k, stop = contest.k, contest.n + 1
+    # The k best are one set of their own: head -1 marks them, and their tail says nothing.
     blocks = [Block(contest, -1, k + 1, k + 2, log_sum(None, [Uniform(words)], log_of(1)))]
     for head in range(k):
         rate = log_of(count(k, head, k + 1, stop))
@@ -335,6 +338,7 @@ def _exponential(log_energy: Decimal, context: Context) -> Decimal:
     for n in range(2, context.prec):
         term = context.divide(context.multiply(term, context.minus(energy)), Decimal(n))
         below = context.add(below, term)
+        # Energy is below e^-3, so terms alternate and shrink: what is left out is less than the last one.
         if abs(term.adjusted()) > abs(below.adjusted()) + context.prec:
             break
     return context.minus(context.ln(below))

@@ -119,6 +119,7 @@ def rank_distances(counts: Integers, q: Fraction) -> npt.NDArray[np.float64]:
     up_to = np.cumsum(counts)
     below, total = up_to - counts, int(up_to[-1])
     too_high = DENOMINATOR * below - share * total  # (1 - q) #{below} - q #{at or above}
+    # q n - #{up to the point}: the quantile lies above all that is here. At most one of the two is positive.
     too_low = share * total - DENOMINATOR * up_to
     distances: npt.NDArray[np.float64] = np.maximum(np.maximum(too_high, too_low), 0).astype(np.float64)
     return distances

@@ -98,9 +98,12 @@ class RaceNoise:
         start_hazard = 0.0 if start is None else self._hazard(start.value)
         total = start_hazard + energy
         value = self._unhazard(total)
-        # d log h / dz is at most 1 for gumbel and at least what the others have; the slack covers the small hazards.
+        # An error of the start moves the value by no more than itself: h >= H(start), and the slope of H^-1 there is at
+        # most 1 / H'(start). One of the energy moves it by its share of h, or by itself beyond Laplace's log 2.
         spread = energy_error / max(total, 1e-300) + (0.0 if start is None else start.error)
         error = 4.0 * (spread + ROUNDING * (1.0 + abs(value))) * (1.0 + total)
+        # A hazard that floats round to 0 or to infinity: any value will do, as digits decide.
+        # A hazard that floats round to 0 or to infinity: any value will do, as digits decide.
         if not math.isfinite(value):
             value, error = -800.0 if value < 0 else 0.0, math.inf
         return Real(
@@ -109,6 +112,8 @@ class RaceNoise:
 
     def _hazard(self, z: float) -> float:
         if self.name == "gumbel":
+            # So that nothing overflows: beyond e^700 `finish` gives a margin of its hazard's size, and digits decide.
+            # So that nothing overflows: beyond e^700 `finish` gives a margin of its hazard's size, and digits decide.
             return math.exp(min(z, 700.0))
         # H(z) = -log P(noise > z): e^z; -log(1 - e^z) up to 0; -log(1 - e^z / 2) up to 0, then z + log 2.
         if self.name == "exponential":
@@ -152,6 +157,8 @@ class RaceNoise:
         if self.name == "laplace" and h >= log_2:
             return context.subtract(h, log_2)
         inner = context.subtract(Decimal(1), context.exp(context.minus(h)))
+        # 1 - e^-h lost all its digits: h is that small, and minus infinity lies below its log.
+        # 1 - e^-h lost all its digits: h is that small, and minus infinity lies below its log.
         if inner <= 0:
             return Decimal("-Infinity")
         log_inner = context.ln(inner)

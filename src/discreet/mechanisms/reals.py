@@ -63,6 +63,8 @@ class Real:
         gap = other.value - self.value
         if abs(gap) > 1.01 * (self.error + other.error):  # 1.01 covers the rounding of this line
             return gap > 0.0
+        # Also where an error is infinite. Each turn draws more bits of the same numbers: the law is that of the real
+        # numbers.
         digits = 40
         while digits <= MOST_DIGITS:
             low, high = self.enclose(digits)
@@ -111,6 +113,8 @@ class Uniform:
             if self._bits > 16 * MOST_DIGITS:
                 raise ArithmeticError("a random number has no end of equal bits: the source of random bits is broken")
             self._number, self._bits = self._number << 64 | self._words.next(), self._bits + 64
+        # n 2^-bits = n 5^bits / 10^bits has at most `bits` digits: the ends are exact. Four bits a digit, where 3.3
+        # would do, so that the interval is narrower than the last digit asked for.
         exactly = Context(prec=self._bits + 40)
         unit = exactly.power(Decimal(2), -self._bits)
         return exactly.multiply(Decimal(self._number), unit), exactly.multiply(Decimal(self._number + 1), unit)
@@ -296,6 +300,7 @@ def largest(numbers: Sequence[Real]) -> Real:
         ends = [number.enclose(digits) for number in numbers]
         return max(low for low, _ in ends), max(high for _, high in ends)
 
+    # max is monotone in each number: its ends are the largest of their ends.
     reach = max(number.value + number.error for number in numbers)
     value = max(number.value for number in numbers)
     floor = max(number.value - number.error for number in numbers)
@@ -337,8 +342,11 @@ def log_sum(start: Real | None, energies: Sequence[Uniform], log_rate: Real) -> 
         rates = log_rate.enclose(digits)
         low, high = (
             _log_sum(begin, total, rate, context)
+            # The higher the rate, the sooner the point: the lower end takes the upper rate.
             for begin, total, rate in zip(starts, sums, reversed(rates), strict=True)
         )
+        # Where the lower end is minus infinity the energy is no larger than the margin that its upper end holds
+        # already.
         return (low, high) if not low.is_finite() else widened(low, high, context, digits)
 
     # log(x (1 + e)) differs from log x by at most 1.1 |e| for |e| < .1; beyond, floats say nothing and digits decide.
@@ -346,6 +354,7 @@ def log_sum(start: Real | None, energies: Sequence[Uniform], log_rate: Real) -> 
 
 
 def _log_sum(start: Decimal | None, energy: Decimal, log_rate: Decimal, context: Context) -> Decimal:
+    # Widening brought the lower end of a small energy to 0 or below: the point is no sooner than the start.
     if energy <= 0:
         return Decimal("-Infinity") if start is None else start
     step = context.subtract(context.ln(energy), log_rate)

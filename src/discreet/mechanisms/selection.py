@@ -127,6 +127,8 @@ def noisy_min_of_blocks(
     if not LEAST_RANGE <= gamma <= 1 / LEAST_RANGE:
         raise InvalidParameterError(f"range_sensitivity must be in 1e-250 .. 1e250, but it is {range_sensitivity}.")
     slope = exact_epsilon(epsilon) / gamma
+    # argmin f_i - b Z_i, b = Gamma / epsilon, is argmax Z_i - (f_i - reference) / b: any reference common to all will
+    # do.
     leading, count, reference = _Contenders.none(), 0, None
     for scores in blocks:
         if reference is None:
@@ -180,6 +182,7 @@ class _Contenders:
 
     def leading(self) -> "_Contenders":
         """Return the candidates whose upper bound reaches the largest lower bound."""
+        # Not `high >= low.max()`: a bound that is no number keeps its candidate, and digits decide.
         at = np.flatnonzero(~(self.high < self.low.max(initial=-np.inf)))
         return _Contenders(self.indices[at], self.scores[at], self.words[at], self.low[at], self.high[at])
 
@@ -203,6 +206,7 @@ def noise_bounds(words: Words, noise: Noise, ahead: Floats) -> tuple[Floats, Flo
     """
     with np.errstate(divide="ignore"):
         low, high = _QUANTILES[noise].on_floats(words)
+    # Relative to the noise, to the shift, and to 1: a logarithm near 0 errs by what its argument was rounded by.
     slack = _FLOAT_ERROR * (1.0 + np.abs(ahead))
     low = low - _FLOAT_ERROR * np.abs(low) + ahead - slack
     high = high + _FLOAT_ERROR * np.abs(high) + ahead + slack
@@ -241,12 +245,14 @@ def _decide(left: _Contenders, reference: float, slope: Fraction, rng: Source, n
 
 
 def _exact_bounds(contender: _Contender, noise: Noise) -> tuple[Decimal, Decimal]:
+    # 2^-bits is 10^(-0.3 bits): half as many digits as bits are finer than the interval is wide.
     digits = contender.bits // 2 + 40
     context = Context(prec=digits)
     exactly = Context(prec=contender.bits + 40)  # 2^-bits has fewer digits than bits
     unit = exactly.power(Decimal(2), -contender.bits)
     ends = [exactly.multiply(Decimal(contender.word + step), unit) for step in (0, 1)]
     behind = context.divide(Decimal(contender.behind.numerator), Decimal(contender.behind.denominator))
+    # Sorted, as exponential noise falls with its uniform number and the others rise.
     low, high = sorted(_QUANTILES[noise].on_decimals(end, context) for end in ends)
     error = context.power(Decimal(10), 6 - digits)
     return _shift(low, behind, -error, context), _shift(high, behind, error, context)

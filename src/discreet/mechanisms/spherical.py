@@ -62,6 +62,7 @@ def spherical_laplace(n_numbers: int, rate: float, rng: Source) -> Floats:
 def _normal(rng: Source, count: int) -> Floats:
     """Return normal numbers with a small relative error: a sign, and the size from its tail or from its center."""
     is_tail, chance = _half_chance(rng, count)
+    # 2 Phi(-size) = V where V is the chance of both tails, erf(size / sqrt(2)) = V where it is that of the center.
     size = np.where(is_tail, -ndtri(chance / 2.0), np.sqrt(2.0) * erfinv(chance))
     numbers: Floats = np.where(_bits(rng, count), size, -size)
     return numbers
@@ -70,6 +71,7 @@ def _normal(rng: Source, count: int) -> Floats:
 def _exponential(rng: Source, count: int) -> Floats:
     """Return exponential numbers with a small relative error, large or small."""
     is_tail, chance = _half_chance(rng, count)
+    # V = e^-x in the tail, V = 1 - e^-x in the center.
     numbers: Floats = np.where(is_tail, -np.log(chance), -np.log1p(-chance))
     return numbers
 

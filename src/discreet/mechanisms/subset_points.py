@@ -64,6 +64,7 @@ def log_rate(bound: Bound, tables: Floats) -> Real | None:
             factors = [_total(block, context) for block in weights]
         else:
             factors = [_total(_tails(weights, bound.limit, digits)[0], context)]
+        # Weights are over the largest of their block, so each block's -least comes back, and the constant.
         logs = [*map(context.ln, factors), *(Decimal(-entry) for entry in least.tolist()), Decimal(-bound.const)]
         total = _total(logs, context)
         return widened(total, total, context, digits)
@@ -90,6 +91,7 @@ def draw_model(bound: Bound, tables: Floats, words: Words) -> int:
     """
     first = words.take(len(tables))
     picked = bound.draw(tables, (first.astype(np.float64) + 0.5) * 2.0**-64)
+    # A uniform number lies within the floats' error of an edge: the same 64 bits, and more, decide.
     if picked is None:
         uniforms = [Uniform(words, word) for word in first.tolist()]
         picked = np.array(draw_exactly(tables, bound.limit, uniforms), dtype=np.int64)
@@ -121,6 +123,8 @@ def draw_exactly(tables: Floats, limit: int, uniforms: Sequence[Uniform]) -> lis
         picked: list[int] = []
         remaining = limit
         for uniform, block, tail in zip(uniforms, weights, tails[1:], strict=True):
+            # A subset counts its weight times that of all ways in which later blocks fill at most the room that it
+            # leaves.
             room = [_total(tail[: k + 1], context) for k in range(len(tail))]
             fits = [limit < 0 or m.bit_count() <= remaining for m in range(len(block))]
             weight_of_subset = [
@@ -161,6 +165,7 @@ def _tails(weights: list[list[Decimal]], limit: int, digits: int) -> list[list[D
     for block in reversed(weights):
         new = [Decimal(0)] * (limit + 1)
         for m, weight in enumerate(block):
+            # Convolution over sizes: m units here and k in the blocks behind.
             for k in range(limit + 1 - m.bit_count()):
                 new[k + m.bit_count()] = context.add(new[k + m.bit_count()], context.multiply(weight, tails[-1][k]))
         tails.append(new)

@@ -209,6 +209,8 @@ class SubsetRace:
     def _stays(self, region: Region, distance: float, capped: bool) -> bool:
         """Whether the bound is worth another point before work is put into the region."""
         if capped:
+            # Any rule will do here: the order of work, from floats and points already seen, changes the time and not
+            # the law.
             return distance < TIGHT and len(region.taken_out) < 2 * POINTS
         if not region.owns_bound:
             return distance < 0.05
@@ -278,6 +280,7 @@ class SubsetRace:
             starts.append(difference(zone.upto, bound_value(zone.bound, model)))
             zone = zone.before
         start = largest(starts) if starts else None
+        # Without a zone the noise is drawn whole; else at H^-1(H(start) + E), past the farthest zone.
         self._compete(model, self.score(model), self.noise.finish(start, Uniform(self.words)))
 
     def _compete(self, model: int, score: float, z: Real) -> None:

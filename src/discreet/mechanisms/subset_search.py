@@ -142,6 +142,7 @@ def _by_list(
 
     def blocks() -> Iterator[Floats]:
         for models, penalties, scores, gaps in _priced_blocks(problem, penalty, size, progress):
+            # The tolerance is counted in the range sensitivity: a score farther from its minimum would void the bound.
             if not (gaps <= problem.tolerance).all():
                 raise ArithmeticError("a score has no certificate")
             order.append(models)
@@ -193,6 +194,7 @@ def _by_race(
         chosen = bits_of(model, len(cost))[: len(cost)].view(np.bool_)
         return value * scale + math.fsum(cost[chosen])
 
+    # y'y is in every score: it is left out of scores and bounds alike.
     search = SearchProblem(
         problem.gram * scale,
         problem.xty * scale,

@@ -96,6 +96,8 @@ def above_threshold(
     if max_size is not None and (isinstance(max_size, bool) or not 1 <= max_size <= MOST_CHOSEN):
         raise InvalidParameterError(f"max_size must be a whole number of 1 .. {MOST_CHOSEN}, but is {max_size}.")
     classes = _Classes.of(values, t, absent_weight, max_size if max_size is not None else values.size)
+    # argmin cost - (2 / epsilon) Z: two subsets' costs differ by 2 more at most between neighbors. In whole scores,
+    # cost Delta is a distance, and the slope of distances is epsilon over twice Delta.
     words = Words(rng)
     winner = classes.race(exact_epsilon(epsilon) / (2 * size), rng.words(values.size + 1), words, noise == "gumbel")
     chosen = classes.natural.copy()
@@ -129,6 +131,7 @@ class _Classes:
         order = np.argsort(distances, kind="stable")
         is_above = natural[order]
         # Of class j: itself, absent where it lies above and is moved; then those beyond it that lie below.
+        # beyond[j]: how many of the features from place j on lie at t or below.
         beyond = np.concatenate([np.cumsum(~is_above[::-1])[::-1], [0]])
         n_free = np.concatenate([[0], np.arange(values.size)])
         n_absent = np.concatenate([beyond[:1], beyond[1:] + is_above])
@@ -159,11 +162,14 @@ class _Classes:
         """
         weights = self.log_weights
         with np.errstate(divide="ignore", over="ignore"):
+            # The best noise of W_j subsets has the energy E / W_j, so log E - log W_j; noise falls as energy rises, so
+            # the smaller end of E gives the upper bound.
             losses = self.costs.astype(np.float64) * float(slope)
             slack = self._rounding * (1.0 + np.maximum(weights, 0.0) + losses)
             smaller, larger = minus_log_ends(drawn)
             high = _noise(np.log(smaller) - weights - slack, gumbel) - losses + slack
             low = _noise(np.log(larger) - weights + slack, gumbel) - losses - slack
+        # Public facts do not tell which classes are empty, the side of each score does: all have a word all the same.
         is_empty = self.room < 0
         near = np.flatnonzero(~is_empty & ~(high < low[~is_empty].max()))
         contenders = [(int(j), self._value(int(j), slope, Uniform(words, int(drawn[j])), gumbel)) for j in near]
@@ -197,6 +203,8 @@ def _log_partial_sums(n: Integers, room: Integers, absent_weight: int) -> Floats
     # In units of b^n, so that the terms keep their digits beside n log(b).
     log_term, log_bound = np.zeros(n.size), 0.0
     sums = np.where(room >= 0, 0.0, -np.inf)
+    # C(n, i) b^-i <= (n / b)^i / i!, whose ratios are below 1/2 from i > 2 n / b on: what is left is at most the last
+    # bound, of a sum that is at least 1.
     for i in range(1, int(room.max(initial=0)) + 1):
         with np.errstate(divide="ignore", invalid="ignore"):
             log_term = log_term + np.log(np.maximum(n - i + 1, 0) / (i * float(absent_weight)))
@@ -215,6 +223,7 @@ def _partial_sums(n: int, room: int, absent_weight: int) -> list[int]:
 def _log_weight(n_free: int, room: int, n_absent: int, absent_weight: int) -> Real:
     """Return the logarithm of what a class counts; room is n_free where all of the free features fit."""
     b, is_whole = absent_weight, room == n_free
+    # W = (1 + b)^n b^m, or b^m sum C(n, i) b^(n - i) = b^(m + n - room) sum C(n, i) b^(room - i), a whole number.
     bases = (1 + b, b, 1) if is_whole else (1, b, sum(_partial_sums(n_free, room, b)))
     powers = (n_free if is_whole else 0, n_absent + (0 if is_whole else n_free - room), 1)
 
@@ -249,6 +258,7 @@ def _free_subset(count: int, room: int, absent_weight: int, words: Words) -> npt
 
 def _below(bound: int, words: Words) -> int:
     """Draw a whole number of 0 .. bound - 1, each as likely."""
+    # As many bits as bound - 1 has: at most half of the draws are rejected.
     n_words = max((bound - 1).bit_length() + 63, 64) // 64
     while True:
         number = int.from_bytes(words.take(n_words).astype("<u8").tobytes(), "little")

@@ -133,6 +133,7 @@ def _resumed(contest: Contest, course: Course, drawn: npt.NDArray[np.uint64], wo
     def log_energy(at: int) -> Real:
         node = course.nodes[at]
         parent = None if node["parent"] < 0 else log_energy(int(node["parent"]))
+        # The part that holds its parent's smallest energy keeps it, and drew no word.
         if node["word"] < 0 and parent is not None:
             return parent
         return log_sum(parent, [uniform(int(node["word"]))], log_of(size(at)))
@@ -179,6 +180,7 @@ def _below(n: int, word: int, words: Words) -> int:
 def _located(values: Scores, ascending: Scores, ranks: Integers) -> Integers:
     """Return the indices of the scores of some ranks; equal scores are ranked by index."""
     chosen = ascending[values.size - ranks]
+    # How many scores are strictly larger: rank - 1 - ahead is the place among equal ones, in the order of the indices.
     ahead = values.size - np.searchsorted(ascending, chosen, side="right")
     order = np.lexsort((ranks, chosen))
     distinct, first = np.unique(chosen[order], return_index=True)
@@ -310,6 +312,7 @@ def _peeled_by_race(values: Scores, k: int, slope: Fraction, rng: Source) -> Int
     """
     ascending, gone, words = np.sort(values), NOBODY, Words(rng)
     for _ in range(k):
+        # With k = 1 and gamma = 1 the loss of {j} is -v_j: permute-and-flip among those left, at epsilon / k.
         contest = Contest(_ranked(ascending, gone), values.size - gone.size, 1, slope, Fraction(1), False)
         head, tail = _compiled_race(contest, ascending, gone, rng, words)
         rank = _rank_among_all(1 if head < 0 else tail, gone)
@@ -341,6 +344,7 @@ def _checked(scores: npt.ArrayLike, k: int) -> tuple[Scores, int]:
         return np.clip(floats, -MAX_FLOAT, MAX_FLOAT) if beyond else floats, int(k)
     if values.dtype.itemsize < 8:
         return values.astype(np.int64), int(k)
+    # A negative bound does not exist in an unsigned type.
     low = 0 if values.dtype.kind == "u" else -MAX_INTEGER
     return np.clip(values, low, MAX_INTEGER).astype(np.int64, copy=False), int(k)
 

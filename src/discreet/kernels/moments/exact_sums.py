@@ -38,6 +38,8 @@ class ExactSum:
     """
 
     def __init__(self, start: Integers) -> None:
+        # x = high 2^32 + low with 0 <= low < 2^32, for a negative x too, as >> rounds down. Each part adds less than
+        # 2^32 to the low sums: 2^31 of them fit.
         self._low = start & _LOW
         self._high = start >> 32
 

@@ -17,8 +17,11 @@ def packed(person: Places, feature: Places, cell: npt.NDArray[np.int16], bits: i
     is_used = (person >= 0) & (feature >= 0)
     pairs = (feature.astype(np.uint64) << np.uint64(bits)) | person.astype(np.uint64)
     if n_parts > 1:
+        # Fibonacci hashing: 2^64 over the golden ratio spreads neighbors, and the upper 24 bits make parts of about one
+        # size.
         hashed = (pairs * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(40)
         is_used &= hashed % np.uint64(n_parts) == np.uint64(part)
+    # Cells are made positive, so that words sort as signed cells do.
     keys: Words = (pairs << np.uint64(CELL_BITS)) | (cell.astype(np.int64) + 2 ** (CELL_BITS - 1)).astype(np.uint64)
     return keys[is_used]
 
@@ -56,8 +59,10 @@ def add_firsts(keys: Words, bits: int, response: Integers, zero: int, total: Int
         pairs = block >> np.uint64(CELL_BITS)
         cells = (block & np.uint64(2**CELL_BITS - 1)).astype(np.int64) - 2 ** (CELL_BITS - 1)
         added = (cells - zero) * response[(pairs & mask).astype(np.int64)]
+        # Of a person's cells of one feature the first alone counts: the sensitivity is that of one row.
         added *= _new(pairs, before)
         features = (pairs >> np.uint64(bits)).astype(np.int64)
+        # Keys are in order, so a feature has one run in a block, and += by index meets each of them once.
         begins = np.flatnonzero(np.diff(features, prepend=-1))
         total[features[begins]] += np.add.reduceat(added, begins)
         before = pairs[-1]

@@ -13,4 +13,4 @@ def add_moments(cells, lines, total):  # type: ignore[no-untyped-def] # pragma: 
         for j in range(len(cells)):
             for i in range(m):
                 lines[j, i] = cells[j, start + i]
-        add_upper_products(lines, lines, m, total)  # below 2^30, those of a few rows below 2^39 (8.1)
+        add_upper_products(lines, lines, m, total)  # below 2^30, those of a few rows below 2^40 (8.1)

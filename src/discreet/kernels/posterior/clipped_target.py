@@ -17,6 +17,7 @@ MOST_EXPLAINED = 0.96
 _CLIPS = np.geomspace(0.05, 8.0, 400)
 _INSIDE = 2.0 * ndtr(_CLIPS) - 1.0
 _AT_CLIP = np.exp(-(_CLIPS**2) / 2.0) / (2.0 * np.pi) ** 0.5
+# E[y^2; |y| < k] = P(|y| < k) - 2 k phi(k); and cov(y, clipped y / k) = P(|y| < k) / k, by Stein's identity.
 _SQUARES = (_INSIDE - 2.0 * _CLIPS * _AT_CLIP) / _CLIPS**2 + 1.0 - _INSIDE  # of y / k, clipped to [-1, 1]
 _CORRELATIONS = (_INSIDE / _CLIPS) ** 2 / _SQUARES
 
@@ -39,6 +40,7 @@ def squared_shrinkage(s2: Floats, variance: float, mean_square: float) -> tuple[
     log(1 + (1 - r) q). Shapes: s2 (g,); both (g,).
     """
     r = squared_correlation(mean_square)
+    # 1 - s2 / variance is r q / (1 + q): over r it is q / (1 + q), and q is that over 1 less that.
     explained = np.minimum(np.maximum(1.0 - s2 / max(variance, 1e-300), 0.0) / r, MOST_EXPLAINED)
     added: Floats = 1.0 + (1.0 - r) * explained / (1.0 - explained)
     return r / added, np.log(added)

@@ -28,6 +28,7 @@ def _push(information, shift, precision, column, k, places, factor, solved, valu
     least = 1e-12 * (information[column, column] + precision[column]) + 1e-300
     root = np.sqrt(max(left, least))
     factor[k, k], solved[k], places[k] = root, linear / root, column
+    # The pivot root^2 is the determinant's further factor, and solved^2 what the form u'(A + P)^-1 u gains.
     gained = 0.5 * solved[k] ** 2 - np.log(root)
     if precision[column] > 0.0:
         gained += 0.5 * np.log(precision[column])
@@ -49,6 +50,8 @@ def tree(information, shift, precision, n_always, starts, evidences):  # pragma:
         k += 1
     evidences[0] = value[k]
     depth[:] = k  # how many columns a model has before bits below j are looked at
+    # Masks that agree from a bit on share the factor's first rows: units come from the highest down, and counting up
+    # changes the lowest bits most often. At each mask only its lowest unit is new.
     for mask in range(1, 1 << d):
         bit = 0
         while not (mask >> bit) & 1:
@@ -160,6 +163,7 @@ def walk(  # pragma: no cover - compiled
             n_always, starts, proposed, places, factor, solved, value,
         )  # fmt: skip
         new = value[k] + offsets[new_node] + size_prior[new_size]
+        # Each kind of proposal is as likely back as forth, so the ratio of weights alone decides.
         if np.log(_uniform(state) + 1e-300) < new - current:
             is_in[:] = proposed
             node, size, current = new_node, new_size, new

@@ -51,6 +51,8 @@ class Prior(NamedTuple):
 
     def of_sizes(self, d: int) -> Floats:
         """Return the logarithm of each model's prior by its size. Source: Scott and Berger 2010."""
+        # Units are in with a chance of law Beta(1, b), integrated out: every size as likely for b = 1, one unit on
+        # average, but for d / (d + 1), for b = d.
         sizes = np.arange(d + 1.0)
         b = float(max(d, 1)) if self.is_sparse else 1.0
         return np.asarray(betaln(1.0 + sizes, b + d - sizes) - betaln(1.0, b), dtype=np.float64)
@@ -257,6 +259,7 @@ def _sampled(nodes: _Nodes, layout: Layout, prior: Prior, n_models: int) -> Post
     draws, of_draws = members.reshape(-1, d).astype(np.bool_), at.ravel()
     models, which, counts = np.unique(draws, axis=0, return_inverse=True, return_counts=True)
     best = np.argsort(-counts, kind="stable")[:n_models]
+    # Draws of a chain hang together; means of a fifth of one hardly do, so their spread tells the sampler's error.
     batches = draws.reshape(N_CHAINS * N_BATCHES, -1, d).mean(axis=1)
     of_best = (which.ravel() == best[0]).reshape(N_CHAINS * N_BATCHES, -1).mean(axis=1)
     spread = np.concatenate([batches, of_best[:, None]], axis=1).std(axis=0, ddof=1)

@@ -74,6 +74,7 @@ def _tilted(centered: Floats, shares: Floats, gap: Floats, ridge: Floats) -> Flo
         means = weights @ centered
         gradient = means - gap + ridge * tilt
         hessian = (centered * weights[:, None]).T @ centered - np.outer(means, means) + np.diag(ridge)
+        # Features that are constant on the points, or add up to others, have no curvature of their own.
         hessian[np.diag_indices_from(hessian)] += 1e-12 * (1.0 + np.trace(hessian))
         step = np.linalg.solve(hessian, gradient)
         slope, size = float(gradient @ step), 1.0
@@ -91,6 +92,8 @@ def _tilted(centered: Floats, shares: Floats, gap: Floats, ridge: Floats) -> Flo
 
 
 def _dual(centered: Floats, shares: Floats, gap: Floats, ridge: Floats, tilt: Floats) -> tuple[float, Floats]:
+    # log sum of shares e^(x'lambda), less lambda'gap, plus lambda'ridge lambda / 2; the largest exponent is taken out
+    # first.
     exponents = centered @ tilt
     top = float(exponents.max())
     parts = shares * np.exp(exponents - top)

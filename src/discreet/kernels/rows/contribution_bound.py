@@ -70,6 +70,8 @@ def kept_products(cells: Rows, starts: Integers, words: Words, most: int) -> Int
         for start in range(0, len(total), width):
             features = rows[start : min(start + width, len(total))]
             pairs = np.stack([features, np.broadcast_to(rows[-1], features.shape)], axis=-1)
+            # A pair's sample is by the unit's name and its own two cells: it is the same however many columns stand
+            # beside it.
             names = np.tile(words[units], len(features))
             sample = _sample(pairs.reshape(-1, *pairs.shape[2:]), names, most).astype(np.int64)
             total[start : start + width] += sample.prod(axis=2).reshape(len(features), -1).sum(axis=1)

@@ -126,6 +126,7 @@ class SaturatedRows:
 
     def bins(self, cells: Cells) -> Integers:
         """Return how many targets lie in each bin of the bounds."""
+        # There are 2 GRID + 1 cells, so the largest falls in the last bin and not beyond it.
         places = (cells[:, -1].astype(np.int64) + GRID) * BINS // (2 * GRID + 1)
         return np.bincount(places, minlength=BINS).astype(np.int64)
 

@@ -153,6 +153,8 @@ def _times(columns: Floats, weights: Integers, constants: Integers) -> Floats:
 
 def _less(cut: Floats, excess: int) -> Floats:
     """Return cut residuals less their mean, within as many steps as before."""
+    # |cut - excess| <= GRID + |excess|: divided by it, a row moves a score by no more than before, whatever the mean
+    # is.
     return np.floor((cut - excess) * GRID / (GRID + abs(excess)))
 
 

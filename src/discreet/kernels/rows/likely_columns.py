@@ -31,6 +31,7 @@ def likely_columns(means: Floats, covariance: Floats, low: Floats, high: Floats,
     sd = np.sqrt(np.maximum(np.diagonal(covariance), LEAST_VARIANCE))
     correlation = covariance / np.outer(sd, sd)
     values, vectors = np.linalg.eigh((correlation + correlation.T) / 2.0 + 1e-6 * np.eye(len(sd)))
+    # Rows of points are independent normal numbers; times the root of the correlation they have it.
     latent = _points(len(sd), n_points) @ (vectors * np.sqrt(np.maximum(values, 0.0))).T
     scale = np.sqrt(np.maximum((latent**2).mean(axis=0), 1e-12))
     chances = ndtr(latent / scale)
@@ -45,6 +46,7 @@ def _column(chances: Floats, mean: float, variance: float, low: float, high: flo
     width = high - low
     at = min(max((mean - low) / width, 1e-3), 1.0 - 1e-3)
     share = min(variance / width**2 / (at * (1.0 - at)), 1.0)
+    # Beta(a s, (1 - a) s) has the mean a and the variance a (1 - a) / (s + 1).
     size = min(1.0 / max(share, 1e-9) - 1.0, LARGEST_SHAPE)
     if share > TWO_VALUED:
         parts = (chances > 1.0 - at).astype(np.float64)

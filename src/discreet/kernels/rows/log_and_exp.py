@@ -30,6 +30,7 @@ def logarithm(values: Floats) -> Floats:
     square, series = s * s, np.zeros_like(s)
     for k in range(12, 0, -1):
         series = square * (1.0 / (2 * k + 1) + series)
+    # The small terms first: what their sum rounds is small beside the exact product.
     result = power * _LN2_HIGH + (2.0 * s + (2.0 * s * series + power * _LN2_LOW))
     result = np.where(values == np.inf, np.inf, result)
     return np.where(values > 0.0, result, np.where(values == 0.0, -np.inf, np.nan))
@@ -41,6 +42,7 @@ def logarithm_of_one_plus(values: Floats) -> Floats:
     Source: Hewlett-Packard HP-15C Advanced Functions Handbook (1982), appendix: x ln(u) / (u - 1) with u = 1 + x.
     """
     u = 1.0 + np.asarray(values, dtype=np.float64)
+    # ln(u) x / (u - 1): by what u = 1 + x was rounded cancels between both (Kahan).
     quotient = logarithm(u) * (values / np.where(u == 1.0, 1.0, u - 1.0))
     return np.where(u == 1.0, values, np.where((u > 0.0) & np.isfinite(u), quotient, logarithm(u)))
 
@@ -56,6 +58,7 @@ def exponential(values: Floats) -> Floats:
     missing = np.isnan(values)
     inside = np.clip(np.where(missing, 0.0, values), -800.0, 800.0)
     power = np.rint(inside / math.log(2.0))
+    # In two parts, as the first product is exact and cancels most of the number: one product would lose those digits.
     rest = (inside - power * _LN2_HIGH) - power * _LN2_LOW
     series = np.ones_like(rest)
     for k in range(14, 0, -1):  # |rest| <= 0.347: what is left out is below 1e-17

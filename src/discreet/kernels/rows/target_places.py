@@ -18,6 +18,7 @@ PLACES = np.searchsorted(CLIPS, np.arange(GRID + 1))
 
 def center_counts(cells: Cells) -> Integers:
     """Return how many rows have their target nearest to each of the `CENTERS`. The target is the last column."""
+    # floor(x + 1/2) in whole numbers: no rounding of a float decides where a row lies.
     nearest = ((cells[:, -1].astype(np.int64) + GRID) * (CENTERS - 1) + GRID) // (2 * GRID)
     return np.bincount(nearest, minlength=CENTERS).astype(np.int64)
 

@@ -30,6 +30,8 @@ class OneCore:
         kind = OneCore
         with kind._lock:
             if kind._running == 0:
+                # By the number of modules: one that was imported since may have brought a library, and the loaded ones
+                # are sought anew.
                 kind._limits = _libraries(len(sys.modules)).limit(limits=1, user_api="blas")
             kind._running += 1
 

@@ -99,6 +99,8 @@ def column_sums(cells: Cells) -> Integers:
 
     Shapes: cells (n, 1 + p + 1); returns (2, 1 + p).
     """
+    # 2 x^2 - GRID^2 fills [-GRID^2, GRID^2]: a row more moves the sum by no more than x^2 would, and it says twice as
+    # much.
     x = cells[:, 1:-1].astype(np.int64)
     sums = np.zeros((2, 1 + x.shape[1]), dtype=np.int64)
     sums[0, 0], sums[0, 1:], sums[1, 1:] = len(cells), x.sum(axis=0), (2 * x**2 - GRID**2).sum(axis=0)

@@ -128,6 +128,8 @@ def _walk(problem, best, layers, work, small, t, budget):  # type: ignore[no-unt
             t -= 1
             continue
         facts[t, 2] -= 1
+        # Without unit a and with the a units before it fixed, models have k + a to k + n - 1 units; the largest was
+        # offered.
         size, bound = k + n - 1, rss[t] + rises[t, a]
         if a == n - 1 or not is_wanted(best, k + a, size - 1, bound):
             continue

@@ -58,6 +58,7 @@ def refresh(  # type: ignore[no-untyped-def]
         z[x] = r / factor[x, x]
         rss -= z[x] * z[x]
     f = m - k
+    # The factor's trailing block L is that of the free columns given the fixed ones: their inverse is L^-T L^-1.
     for y in range(f):
         for x in range(y, f):
             v = 1.0 if x == y else 0.0
@@ -92,6 +93,8 @@ def drop(parent, unit, place, n_left, new_coef, rise, small):  # type: ignore[no
     for x in range(width):
         for y in range(x + 1):
             block[x, y] = inverse[origin + x, origin + y]
+    # With L L' = A_oo of the dropped unit o: A becomes A - A_.o A_oo^-1 A_o., and b becomes b - A_.o A_oo^-1 b_o;
+    # `side` is A_.o L^-T, `shift` is L^-1 b_o. A unit's rise is then b_j' A_jj^-1 b_j.
     factor_small(block, width, block)
     solve_factor(block, width, coef, origin, shift)
     is_exact = True

@@ -175,6 +175,7 @@ def _gain(state, starts, v, u, space):  # type: ignore[no-untyped-def] # pragma:
     base = starts[v]
     h = starts[v + 1] - base
     n = 0
+    # Swept out, T_uu = -A: v's residual moments become T_vv + E'A^-1 E, E = T_uv, and its side T_vy + E'A^-1 b.
     if u >= 0:
         for c in range(starts[u], starts[u + 1]):
             if swept[c]:  # across = factor^-1 E

@@ -62,6 +62,7 @@ def value_and_gap(gram: Floats, xty: Floats, radius: float, columns: Bools, poin
 
 def ridge_for(gram: Floats, radius: float, tolerance: float) -> float:
     """Return a ridge that makes every system regular and moves no value by a tenth of the tolerance."""
+    # ridge ||b||_2^2 <= ridge R^2 in the ball: a fiftieth of the tolerance, unless rounding asks for more.
     largest = max(float(gram.diagonal().max(initial=0.0)), 1e-300)
     return min(max(0.02 * tolerance / max(radius * radius, 1e-300), 1e-14 * largest), 1e-9 * largest)
 
@@ -91,6 +92,8 @@ def _active_set(
         point[sign == 0.0] = 0.0
 
         residual = np.where(columns[active], xty - point @ gram, 0.0)
+        # Karush, Kuhn and Tucker: inside the ball no residual product is left; on its surface those of columns outside
+        # are at most the level of those inside.
         level = np.where(sign != 0.0, residual * sign, 0.0).max(axis=1, initial=0.0)
         inside = np.abs(point).sum(axis=1) < radius * (1.0 - 1e-12)
         outside = np.where(sign == 0.0, np.abs(residual), 0.0)

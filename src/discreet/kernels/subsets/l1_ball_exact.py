@@ -103,6 +103,7 @@ def _solve(system: Numbers, sides: Numbers, least: int) -> Numbers | None:
     for a in range(k):
         if left[a, a] < least:
             return None
+        # Of fixed-point numbers a quotient is (a << BITS) // b, a product a b >> BITS.
         factor = (left[a + 1 :, a] << BITS) // left[a, a]
         left[a + 1 :, a + 1 :] -= np.outer(factor, left[a, a + 1 :]) >> BITS
         right[a + 1 :] -= np.outer(factor, right[a]) >> BITS

@@ -97,6 +97,7 @@ def problem_of(gram: Floats, xty: Floats, yty: float, units: Bools, always: Bool
     change = np.zeros((len(columns), len(columns)))
     for low, high in pairwise(starts):
         at = columns[low:high]
+        # Columns times V / sqrt(values): the unit's block becomes the identity.
         values, vectors = np.linalg.eigh(gram[np.ix_(at, at)])
         if not values[0] > DEPENDENT * max(values[-1], 0.0):
             return None
@@ -148,6 +149,7 @@ def bounds_of_sizes(moments: tuple[Floats, Floats, float], units: Bools, always:
     d = len(units)
     space, b = _space(problem), np.zeros(len(problem.xty))
     alone = np.add.reduceat(problem.xty**2, problem.starts[:-1])
+    # At u = 0 a unit adds penalty - |xty_g|^2 / strength_g to the bound: beyond this penalty none is gained.
     largest = max(float((alone / problem.strength).max()), 1e-12)
     for penalty in largest * 10.0 ** -np.linspace(0.0, 6.0, ON_PATH):
         penalties, state = np.full(d, penalty), np.zeros(d, np.int64)

@@ -69,6 +69,8 @@ def _relax(problem, penalties, state, b, rest):  # type: ignore[no-untyped-def] 
             square = 0.0
             for j in range(low, high):
                 square += (rest[j] + b[j]) ** 2
+            # The unit's own problem, r = rest + b: |b|^2 - 2 r'b + min over z in (0, 1] of strength |b|^2 (1 / z - 1) +
+            # penalty z.
             length, factor = np.sqrt(square), 1.0
             if state[g] == 2:
                 factor = 0.0
@@ -94,6 +96,7 @@ def _relax(problem, penalties, state, b, rest):  # type: ignore[no-untyped-def] 
 def _values(problem, costs, b, rest, values):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
     """Compute what each unit adds to the bound, and return the bound without any."""
     _, xty, starts, strength, yty = problem
+    # At u = b: a = xty - Q b = rest + strength b, and u'Qu = b'Gb - strength |b|^2.
     base = yty
     for g in range(len(values)):
         square, size = 0.0, 0.0
@@ -124,6 +127,7 @@ def _decide(base, sizes, cutoff, state, values, order):  # type: ignore[no-untyp
             n_free += 1
     if n_inside > most or n_inside + n_free < fewest:
         return np.inf, True
+    # The units that lower the bound most, as far as there is room, and others until there are enough.
     taken = 0
     while taken < n_free and n_inside + taken < most and (values[order[taken]] < 0.0 or n_inside + taken < fewest):
         bound += values[order[taken]]
@@ -158,6 +162,7 @@ def _branch(problem, penalties, state, b, sizes, parts, values, model):  # type:
         square = 0.0
         for j in range(starts[g], starts[g + 1]):
             square += b[j] * b[j]
+        # The z of the relaxation: how much of the unit is in.
         parts[g] = min(1.0, np.sqrt(square * strength[g] / penalties[g])) if penalties[g] > 0.0 else 1.0
         if state[g] == 0:
             openness = min(parts[g], 1.0 - parts[g]) + 1e-6 / (1.0 + abs(values[g]))

@@ -91,6 +91,8 @@ def eigen_small(matrix, w, vectors, values):  # type: ignore[no-untyped-def] # p
                 x = matrix[i, k]
                 if x == 0.0:
                     continue
+                # cot 2 theta; t = tan theta is the smaller root of t^2 + 2 t cot 2 theta = 1, an angle of 45 degrees at
+                # most.
                 angle = (matrix[k, k] - matrix[i, i]) / (2.0 * x)
                 t = (1.0 if angle >= 0.0 else -1.0) / (abs(angle) + np.sqrt(1.0 + angle * angle))
                 c = 1.0 / np.sqrt(1.0 + t * t)

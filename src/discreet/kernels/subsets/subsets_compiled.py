@@ -259,6 +259,7 @@ def _accept_bounded(  # type: ignore[no-untyped-def]
             continue
         for k in range(q):
             usable[k] = low & bits[k] != 0
+        # sum |b| >= s'b = R, and they are equal just where the point has the signs s of its face.
         right = norms[lane] <= radius * (1.0 + 1e-12)
         n_active = _point_of_lane(
             right, radius, own, lane, count, usable, column, free, bounded, norms, sign, active, point
@@ -327,6 +328,7 @@ def _share(bits, own, sign, residual, largest, owner, new):  # type: ignore[no-u
             owner[support | part] = new
         if part == 0:
             break
+        # The next smaller subset of `rest`: the borrow runs through the bits that are not in it.
         part = (part - bit) & rest
 
 

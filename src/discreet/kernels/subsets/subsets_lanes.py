@@ -159,6 +159,7 @@ def bound(radius, n_columns, pivots, path, lanes):  # type: ignore[no-untyped-de
     for a in range(pivots):
         _signs(free[end - a], weights[end - a])
         _forward(rows, a, at[a], weights, end - a, end)
+        # s'G^-1 s is the sum of w^2 / pivot, w the forward solution of the signs.
         _add_squares(slope, weights[end - a], rows[a, at[a]])
     for c in range(q):
         _signs(free[c], weights[c])

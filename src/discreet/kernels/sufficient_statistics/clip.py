@@ -29,6 +29,7 @@ def most_clipped(noise: float, n_rows: float) -> float:
     # A slope of correlation r is r sqrt(n) standard errors from zero without noise; noise adds to the error as much as
     # to the sum of n x^2, of columns spread evenly over their bounds and a target of standard deviation 1/2.
     ratio = min(noise, 1e100) ** 2 * 12.0 / n_rows
+    # A clipped share s makes a slope smaller by about s of itself, which is s r sqrt(n / (1 + ratio)) standard errors.
     return float(min(BEND / CORRELATION * ((1.0 + ratio) / n_rows) ** 0.5, 0.5))
 
 

@@ -54,6 +54,7 @@ def _gap(features, residual, penalty, b):  # type: ignore[no-untyped-def] # prag
     cross = square
     for j in range(len(b)):
         cross += b[j] * _product(features[:, j], residual)
+    # Primal r'r / 2 + penalty |b|_1 less the dual y'u - u'u / 2 at u = scale r, where |x_j'u| <= penalty.
     return 0.5 * square + penalty * norm - scale * cross + 0.5 * scale * scale * square
 
 

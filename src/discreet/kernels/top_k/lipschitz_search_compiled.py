@@ -32,6 +32,7 @@ RELATIVE = 2.0**-48
 @_compile
 def shrinkage(n, less, size):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
     """Return 1 less the ratio of C(n - less, size) to C(n, size), relatively accurate, and that ratio's log."""
+    # C(n - l, s) / C(n, s) = prod over i < l of (1 - s / (n - i)), and the same with l and s exchanged.
     short, long = min(less, size), max(less, size)
     drop, product, log_ratio = 0.0, 1.0, 0.0
     for i in range(short):
@@ -165,6 +166,8 @@ def search(ascending, gone, k, slope, gamma, gumbel, log_counts, words, nodes, h
         cut = k + int(math.sqrt(float(node.start - k) * float(node.stop - k)))
         cut = min(max(cut, node.start + 1), node.stop - 1)
         positions, members = node.stop - node.head - 2, k - node.head
+        # Counts over C(stop - h - 2, k - h), but the lower part's over C(cut - h - 2, k - h): log_cut is the log of
+        # their ratio.
         whole, _ = shrinkage(positions, node.stop - node.start, members)
         upper, log_cut = shrinkage(positions, node.stop - cut, members)
         lower, _ = shrinkage(cut - node.head - 2, cut - node.start, members)
@@ -215,6 +218,7 @@ def places(scores, bits, values, value_bits, starts, ties):  # type: ignore[no-u
         is_possible[_hash(value_bits[j])] = True
     for i in range(len(scores)):
         score = scores[i]
+        # 0 and -0 are equal, with unlike bits: zeros are compared.
         if not is_possible[_hash(bits[i])] and score != 0:
             continue
         low, high = 0, len(values)

@@ -55,6 +55,8 @@ class NoiseBudget:
             return cls(None, remaining)
         # The sum of |v_i| / s_i^2 is at most sqrt(n) sqrt(2 rho) / min s_i, by Cauchy and Schwarz (see GaussianEvent).
         rho = gaussian_rho(epsilon, delta, others)
+        # The rho without the lattice's own cost is no smaller than the final one, so the lattice is bounded for it,
+        # too.
         root = Fraction(math.isqrt(math.ceil(2 * rho * 10**24)) + 1, 10**12)
         lattice = (math.isqrt(n_numbers) + 1) * max(2 * rho, root) / smallest
         return cls(gaussian_rho(epsilon, delta, others, lattice), None, lattice)
@@ -108,12 +110,15 @@ class PrivateEstimate:
 
         Together the changes of all blocks, over their scales, have a squared length of at most 2 rho, or epsilon^2.
         """
+        # l2 is a squared sensitivity: a block alone costs l2 / (2 s^2) = share x rho, or l2 / s^2 = share x epsilon^2.
+        # That all blocks together cost no more than the budget is for whoever sets the shares.
         if budget.rho is None:
             return _up(math.sqrt(float(self.l2 / self.share)) / float(budget.epsilon or 1))
         return _up(math.sqrt(float(self.l2 / (2 * self.share * budget.rho))))
 
     def variance(self, budget: NoiseBudget) -> float:
         """Return the variance of each number's noise, in squared steps."""
+        # The ellipsoid's noise has d + 1 times its squared half axis (claim of `ellipsoid`).
         return float(self.scale(budget)) ** 2 * (1.0 if budget.rho is not None else self.n_numbers + 1.0)
 
     def noise(self, budget: NoiseBudget, claim: str) -> NoiseRecord:

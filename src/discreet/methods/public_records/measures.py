@@ -167,6 +167,7 @@ class Margins(Measure):
     @property
     def row_size(self) -> int:
         """One a column, one for the target alone, one for the row where it is counted."""
+        # Of a category's terms at most one is not 0 in a row, so that it counts once, however many levels it has.
         return (len(self.points.design.candidates) + 1 + (self.metadata.n_rows is None)) * GRID**2
 
     @property
@@ -185,6 +186,8 @@ class Margins(Measure):
         furthest = np.maximum(1.0 - center, center - low)
         reach = np.where(sd > 1e-9, np.minimum(CLIP_SDS * sd, furthest), furthest)
         has_many_levels = np.array([owner is not None and owner > 2 for owner in self._levels] + [False])
+        # Centered, all terms of a category would be nonzero in each row: those of more than two levels stay as they
+        # are.
         center, reach = np.where(has_many_levels, 0.0, center), np.where(has_many_levels, 1.0, reach)
         if len(np.unique(self._targets(self.points.cells))) == 2:
             reach[-1] = furthest[-1]

@@ -117,6 +117,7 @@ def _halves(points: PublicPoints, n_rows: int, rng: Source) -> tuple[pa.Table, p
     if not len(private) or not len(public):
         raise DataMismatchError("Both halves of the public records must hold some, but one is empty. Give more.")
     direction = _uniform(rng, scaled.shape[1]) - 0.5
+    # Weights e^(t u'x), |u| = 1, move the mean of normal columns by t along u, and leave their spread.
     odds = np.exp(TILT * (scaled[private] @ (direction / max(float(np.linalg.norm(direction)), 1e-9))))
     ends = np.cumsum(odds) / odds.sum()
     drawn = private[np.minimum(np.searchsorted(ends, _uniform(rng, n_rows)), len(private) - 1)]

@@ -61,6 +61,8 @@ class NoisyEstimates:
         if "x_scale" not in self.plan.parts:
             return cut_at(rows, self.plan.saturation)
         averages, _ = self._averages("x_scale", rows.log_distances, STEPS)
+        # An average of 1 lies at the bound, of -1 `OCTAVES` below it, and that of a uniform column `OF_UNIFORM` below
+        # it.
         octaves = (1.0 - averages) * OCTAVES / 2.0 - OF_UNIFORM
         return cut_at(rows, self.plan.cut * np.minimum(np.exp2(-octaves), 1.0))
 
@@ -79,6 +81,7 @@ class NoisyEstimates:
         rows = replace(rows, centers=tuple(centers.tolist()))
         if "x_recenter" not in self.plan.parts:
             return rows
+        # From public facts and what was released: the second look is another public row map.
         reach = min(max(round(REACH * spread * GRID), 1), GRID)
         averages, spread = self._averages("x_recenter", partial(rows.near_sums, reach=reach), GRID)
         moved = centers[~rows.is_two_valued] + np.rint(averages * reach)
@@ -98,6 +101,7 @@ class NoisyEstimates:
         sums = self.table.map_reduce(plan.design, work, np.zeros(n, dtype=np.int64))
         noisy = np.array(cube_noise(sums.tolist(), plan.scale(name) * steps, self.rng), dtype=np.float64) / steps
         spread = math.sqrt(cube_variance(n, plan.scale(name)))
+        # A noisy count near 0 or below would turn averages over: it is taken as no less than its noise.
         n_rows = max(float(noisy[0]), spread) if plan.buys_count else float(plan.metadata.n_rows or 1)
         return noisy[plan.buys_count :] / n_rows, spread / n_rows
 
@@ -139,6 +143,7 @@ class NoisyEstimates:
         if "gram" not in self.plan.parts:
             return float(self.plan.metadata.n_rows or 1), self.plan.public_columns
         first, second = self.plan.rows.pairs
+        # The first sum counts the rows: where their number is public it is left out, and gets no noise.
         at = 0 if self.plan.buys_count else 1
         noisy = cube_noise(sums[at : at + self.plan.n_products].tolist(), self.plan.scale("gram") * GRID**2, self.rng)
         self.steps.append(self.plan.parts["gram"].record())

@@ -138,6 +138,7 @@ class ScorePlan:
     def _recenters(self, n_real: int) -> bool:
         """Whether centers have so much noise that they are sought again near the first ones."""
         sums = self.information * ENOUGH * DECORRELATION_SHARES["x_center"]
+        # An average's noise has the scale moved / (epsilon of the part x rows), which is 2 over `sums`.
         return math.sqrt(cube_variance(self.buys_count + n_real, 2.0)) / sums > FINE
 
     def _has_scales(self, n_real: int) -> bool:

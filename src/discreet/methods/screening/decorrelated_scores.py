@@ -211,6 +211,7 @@ class PreparedScores(Preparation):
         self.choice = thresholds_for(
             plan.entering,
             plan.budget["screening"],
+            # A row's part of a score lies in [-GRID^2, GRID^2], so a unit moves each score by `moved` GRID^2 at most.
             plan.moved * GRID**2,
             GRID**2,
             method.max_false,
@@ -289,6 +290,7 @@ class PreparedScores(Preparation):
         # What was released before may be added to any score: it moves none of them between neighbors.
         # All is cut, so that no sum wraps around: that would tell neighbors apart.
         shifted = np.abs(np.clip(sums, -MOST_SCORE, MOST_SCORE) + _steps(scores.shifts * n_rows))
+        # A score whose deviation is above the common one is lowered by the excess: one threshold serves for all.
         own = shifted - _steps(DEVIATIONS * (np.sqrt(variances) - math.sqrt(variances.mean())))
         above = self.choice.draw(plan.entering.scores(np.maximum(own, 0)), thresholds, rng)
         choice = self._likely(above, scores, n_rows, variances)

@@ -58,6 +58,7 @@ def most_beside(plan: ScorePlan, widths: Sequence[int], most_columns: int) -> in
     # The noise of the columns' products goes with the square of their number: with more rows few more are worth it.
     few = FEWEST if len(widths) > WORTH else WORTH
     n_units = plan.method.n_screened or round(few * max(plan.information / ENOUGH, 1.0) ** 0.25)
+    # The widest units first: whichever are left, their columns fit.
     together = np.cumsum(sorted(widths, reverse=True))
     return min(n_units, int(np.searchsorted(together, most_columns, side="right")))
 
@@ -106,6 +107,7 @@ class FirstScreening:
     def _is_cube(self) -> bool:
         """Whether noise on all scores is less than noise of `n_units` rounds: their standard deviations."""
         n = self.plan.entering.n_units
+        # One-shot noise is exponential of scale 2 k D / epsilon, its own deviation; the cube's scale is D / epsilon.
         return cube_variance(n, self._scale(NAME)) < (2.0 * self.n_units * float(self._scale(NAME))) ** 2
 
     def _scale(self, name: str) -> Fraction:

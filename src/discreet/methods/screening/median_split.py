@@ -44,6 +44,7 @@ def split_scores(
 def random_order(rng: Source, n_rows: int) -> Ranks:
     """Return each number of 0 .. n_rows - 1 once, in an order that is as likely as any other."""
     while True:
+        # As many words whatever the cells are: the order is independent of the rows, and the claim averages over it.
         words = rng.words(n_rows)
         order = np.argsort(words)
         # Two equal words would be told apart by the rows' places: all are drawn again, whatever the rows are.

@@ -77,6 +77,8 @@ class NoiseTest:
         """The l1 sensitivity of what gets noise, in whole steps; see the claim."""
         metadata = self.design.metadata
         rows = metadata.rows_per_unit
+        # A unit of b rows in the place of one of a <= b <= c moves |S| / (n - 1) by (a + 3 b) / 2 at most: 2 c, or 3 c
+        # / 2 for a = 0. In steps, a private number of rows adds 256 (b - a), which leaves the first as it is.
         if metadata.neighboring is NeighboringRelation.REPLACE_ONE:
             return 2 * STEPS * rows  # enough for the number of rows, too
         return 3 * STEPS * rows // 2 + (0 if self.knows_count else STEPS_OF_COUNT * rows)
@@ -325,6 +327,7 @@ def chance_without_effect(value: float, deviation: float, scale: float, n_column
     float
         In [0, 1].
     """
+    # P(largest of m >= x) <= 2 m Phi(-x / deviation) = tail: at each tail what Laplace noise must add to the largest.
     tails = (np.arange(DRAWN) + 0.5) / DRAWN
     lead = value + deviation * ndtri(tails / (2.0 * n_columns))
     return float(_laplace_tail(lead / scale).mean())

@@ -271,6 +271,8 @@ class PreparedScreening(Preparation):
         -----
         Claim: ``sis.privacy.md``. Cost: one pass over the target and one over the columns; 8 bytes a column.
         """
+        # Each estimate is released before the next row map rests on it: given it, that map is public (sequential
+        # composition).
         design, noise, steps = self._around(self._public_center), self.noise, self.steps
         center, n_rows, estimates = self._public_center, None, list[StepRecord]()
         if self.center is not None:

@@ -93,6 +93,7 @@ class StepDown(ChoiceOfNumber):
     def draw(self, scores: Integers, thresholds: tuple[int, ...], rng: Source) -> Chosen:
         """Return the chosen units, and the noisy scores of all. Claim: ``mechanisms/cube.privacy.md``."""
         noisy = cube_noise(scores.tolist(), self.scale, rng)
+        # Step down: the i-th largest noisy score against the i-th threshold, until one does not pass its own.
         order = sorted(range(len(noisy)), key=lambda place: -noisy[place])[: self.max_size]
         is_above = [noisy[place] > least for place, least in zip(order, thresholds, strict=False)]
         chosen = order[: is_above.index(False)] if False in is_above else order
@@ -119,6 +120,7 @@ class StepDown(ChoiceOfNumber):
         last, least = max(np.flatnonzero(np.isin(order, list(asked))), default=-1), 1.0 / N_DRAWN
         for place, unit in enumerate(order[: last + 1]):
             n_left = len(order) - place
+            # The largest without an effect of the scores not yet taken; along the order chances do not fall.
             largest = (sds[order[place:]] * sizes[:, :n_left] + noise[:, :n_left]).max(axis=1)
             least = chances[unit] = max(least, float((largest >= noisy[unit]).mean()))
         return chances
@@ -201,6 +203,7 @@ def _block(uniform: Floats, n_columns: int, n_screened: int) -> tuple[Floats, Fl
     # The largest of g absolute values has the distribution (2 Phi(x) - 1)^g.
     sizes = ndtri(0.5 + 0.5 * np.exp(logs / n_columns))
     radii = -np.log(uniform[:, n_units : 2 * n_units + 1]).sum(axis=1, keepdims=True)
+    # A density exp(-max |z_j|): z is uniform in a cube whose radius is a sum of n + 1 exponential numbers.
     return sizes, radii * (2.0 * uniform[:, 2 * n_units + 1 :] - 1.0)
 
 

@@ -106,6 +106,8 @@ class Center:
         if self._knows_count:
             noisy, rows = discrete_laplace([total], scale, rng)[0], GRID * (self.design.metadata.n_rows or 1)
         else:
+            # Sums of S + y and of S - y: both are nonnegative and add up to 2 S a row, so a row more moves them by 2 S
+            # in l1.
             high, low = discrete_laplace([GRID * count + total, GRID * count - total], scale, rng)
             noisy, rows = high - low, max(high + low, 1)
         mean = min(max(Fraction(noisy, rows), Fraction(-1)), Fraction(1))

@@ -41,6 +41,8 @@ class Sensitivity:
         Source: privacy specification 1.2 (omega), 1.6 (tolerance and rounding).
         """
         metadata = design.metadata
+        # A row's loss lies in [max(1 - R, 0)^2, (1 + R)^2]: a row more moves scores within an interval of that length,
+        # omega, the same for all models; another row in its place within twice that.
         largest = (1 + radius) ** 2
         omega = largest - max(1 - radius, Fraction(0)) ** 2
         factor = 2 if metadata.neighboring is NeighboringRelation.REPLACE_ONE else 1

@@ -98,6 +98,7 @@ class LikelihoodScores:
         """
         # n log((1 + x) / (1 - x)), or -n log(1 - x) under ADD_OR_REMOVE_ONE, with x = Delta / L.
         size = self.sensitivity.size
+        # (L + Delta) / (L - Delta) = 1 + 2 Delta / (L - Delta), and L / (L - Delta) = 1 + Delta / (L - Delta).
         share = float(self._n_rows_changed * size / (bound - size))
         return self.split.n_rows * Fraction(math.log1p(share)) * UP
 

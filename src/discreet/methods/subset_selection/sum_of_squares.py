@@ -47,6 +47,7 @@ def squares_scale(sensitivity: Sensitivity, epsilon: Fraction) -> Fraction:
         (Delta + tau + eta + one step) / epsilon, in steps (privacy specification 14).
     """
     step = squares_step(sensitivity)
+    # Neighbors' computed sums are at most size + error apart, and rounding both down adds less than a step.
     return (sensitivity.size + sensitivity.error + step) / (epsilon * step)
 
 

@@ -147,6 +147,7 @@ class _Estimates:
             sizes = [sensitivity.size + sensitivity.error for sensitivity in sensitivities]
             chosen = noisy_min_scaled(scores, sizes, epsilon, rng, plan.noise)
         else:
+            # omega grows with R: the range of the largest radius covers the scores of all.
             gamma = largest.range + plan.rounding(setting)
             chosen = noisy_min(scores, gamma, epsilon, rng, plan.noise)
         radius = plan.radius_of(setting, chosen)
