@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from discreet.data.sources import open_table
-from discreet.kernels.moments.moments import GRID
+from discreet.kernels.moments.moments import GRID, exact_moments
 from discreet.kernels.sufficient_statistics.whitening import Whitening
 from discreet.mechanisms.rng import Source
 from discreet.methods.base.noise_budget import NoiseBudget
@@ -37,11 +37,13 @@ def blocks(sums, p):
     }
 
 
-def changes(relation, c, norm, longest=0.3):
+def changes(relation, c, norm, longest=0.3, stretch=1.5):
     """What neighboring units of c rows change, block by block: extreme rows, and random ones."""
     rng = np.random.default_rng(4)  # noqa: TID251 - rows, not noise
     second = WhitenedSums(in_box(3, 0, relation, True, c).design, (0, 1, 2, 3), robust=True)
-    row_map = Whitening(rng.normal(size=(4, 4)), np.array([0.1, 0.0, -0.2, 0.1]), norm, 0.4, longest, np.ones(4))
+    row_map = Whitening(
+        rng.normal(size=(4, 4)), np.array([0.1, 0.0, -0.2, 0.1]), norm, 0.4, longest, np.ones(4), stretch
+    )
     signs = np.array(list(itertools.product([-1, 1], repeat=4)))
     extreme = np.column_stack([np.ones(16), signs]) * GRID
     units = [np.tile(row, (c, 1)) for row in extreme] + [extreme[rng.integers(0, 16, c)] for _ in range(10)]
@@ -66,10 +68,13 @@ def price(second, change, budget):
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("c", [1, 3, 8])
 @pytest.mark.parametrize("delta", [Fraction(0), Fraction(1, 10**6)])
-@pytest.mark.parametrize(("norm", "longest"), [(0.7, 0.3), (3.0, 0.3), (0.7, 5.0), (3.0, 0.01)])
-def test_no_pair_of_units_costs_more_than_the_budget(relation, c, delta, norm, longest):
+@pytest.mark.parametrize(
+    ("norm", "longest", "stretch"),
+    [(0.7, 0.3, 1.0), (0.7, 0.3, 1.5), (3.0, 0.3, 1.5), (0.7, 5.0, 1.0), (3.0, 0.01, 4.0)],
+)
+def test_no_pair_of_units_costs_more_than_the_budget(relation, c, delta, norm, longest, stretch):
     """All blocks together; rows that are shortened to the norm come near it, and scores to theirs."""
-    second, pairs = changes(relation, c, norm, longest)
+    second, pairs = changes(relation, c, norm, longest, stretch)
     budget = NoiseBudget.of(Fraction(1), delta, 100, GRID**2 // 2)
     worst = max(price(second, change, budget) for change in pairs)
     limit = budget.epsilon if budget.rho is None else budget.rho
@@ -107,6 +112,21 @@ def test_scores_that_are_not_shortened_are_found_out(monkeypatch):
         return out
 
     monkeypatch.setattr(Whitening, "cells", clipped)
+    second, pairs = changes("add_or_remove_one", 1, 0.7)
+    budget = NoiseBudget.of(Fraction(1), Fraction(1, 10**6), 100, GRID**2 // 2)
+    assert budget.rho is not None
+    assert max(price(second, change, budget) for change in pairs) > budget.rho
+
+
+def test_squares_of_scores_that_are_not_shortened_are_found_out(monkeypatch):
+    """A control: where each number of a squared score is within the grid alone, a pair costs more than the budget."""
+
+    def in_cube(self, products, scores, most):
+        """Return squares of scores within a cube, not a ball."""
+        corners = np.asfortranarray(np.sign(scores) * GRID, dtype=np.int16)
+        return np.concatenate([products, np.pad(exact_moments(corners), ((0, 0), (0, 1)))])
+
+    monkeypatch.setattr(Whitening, "_joined", in_cube)
     second, pairs = changes("add_or_remove_one", 1, 0.7)
     budget = NoiseBudget.of(Fraction(1), Fraction(1, 10**6), 100, GRID**2 // 2)
     assert budget.rho is not None

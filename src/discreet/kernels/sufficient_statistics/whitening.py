@@ -29,6 +29,12 @@ SHORTEST = 2.0
 CURVATURE_SHARE = 0.03
 """Longer rows are welcome while the curvature's noise stays below this share of the number of rows."""
 
+SQUARES_NOISE = 0.55
+"""Scores that are squared are cut so far out that their noise, beside what they are, times the stretch is this."""
+
+MOST_STRETCH = 4.0
+"""But no farther than this many times as far out as the scores that are added up."""
+
 SMALLEST_CUT = 1e-3
 """Of residuals, in units of the target's bound: the grid's steps must not be seen."""
 
@@ -51,6 +57,9 @@ class Whitening:
         Longer scores are shortened to it; in the same unit.
     units : ndarray of float, shape (p,)
         What 1 is in each of the design's columns: less for the constant of weighted rows.
+    stretch : float
+        Scores that are squared are shortened to this many times `longest`, at least 1. What is cut off the sum of
+        scores is added back, so that it varies by choice of rows as if it were not cut.
     """
 
     matrix: Floats
@@ -59,24 +68,31 @@ class Whitening:
     cut: float
     longest: float
     units: Floats
+    stretch: float = 1.0
 
     def cells(self, cells: Cells) -> Cells:
-        """Return [f z / norm, r / cut, f^2 z r / longest] on the grid; of the first and last the length is at most 1.
+        """Return [f z / norm, r / cut, f^2 z r / longest, f^2 z r / (stretch longest)] on the grid.
 
-        Each number is computed from its own row, by the same operations in any block. Shapes: cells (n, p + 1), the
-        target last; returns (n, 2 p + 1).
+        Of the first and the last two the length is at most 1. Each number is computed from its own row, by the same
+        operations in any block. Shapes: cells (n, p + 1), the target last; returns (n, 3 p + 1).
         """
         p = len(self.start)
         whitened, residual, length = self._rows(cells)
         shortening = 1.0 / np.maximum(length / self.norm, 1.0)
-        of_score = shortening**2 * residual
-        of_score /= np.maximum(np.abs(of_score) * length / self.longest, 1.0) * self.longest
-        out = np.empty((len(cells), 2 * p + 1), dtype=np.int16, order="F")
+        score = shortening**2 * residual
+        of_scores = [score / (np.maximum(np.abs(score) * length / most, 1.0) * most) for most in self._limits]
+        out = np.empty((len(cells), 3 * p + 1), dtype=np.int16, order="F")
         for i in range(p):
             out[:, i] = np.rint(np.clip(whitened[i] * shortening / self.norm, -1.0, 1.0) * _reach(p))
-            out[:, p + 1 + i] = np.rint(np.clip(whitened[i] * of_score, -1.0, 1.0) * _reach(p))
+            for first, of_score in zip((p + 1, 2 * p + 1), of_scores, strict=True):
+                out[:, first + i] = np.rint(np.clip(whitened[i] * of_score, -1.0, 1.0) * _reach(p))
         out[:, p] = np.rint(np.clip(residual / self.cut, -1.0, 1.0) * GRID)
         return out
+
+    @property
+    def _limits(self) -> tuple[float, float]:
+        """Of the lengths of scores: of those that are added up, and of those that are squared."""
+        return self.longest, self.stretch * self.longest
 
     def directions(self, cells: Cells) -> Integers:
         """Return the sums of directions of scores by octaves of their length from `longest` on, in whole steps.
@@ -120,8 +136,7 @@ class Whitening:
     def sums(self, cells: Cells) -> Integers:
         """Return the sums over rows that are units by themselves. Shapes: cells (n, p + 1); returns `shape`."""
         p, rows = len(self.start), self.cells(cells)
-        scores = rows[:, p + 1 :].astype(np.float64)
-        return self._joined(exact_moments(rows[:, : p + 1]), scores, 1)
+        return self._joined(self._products(rows), rows[:, 2 * p + 1 :].astype(np.float64), 1)
 
     def sums_of_units(self, cells: Cells, starts: Integers, words: Words, most: int, places: Integers) -> Integers:
         """Return the sums over units, the scores of each added up; at most `most` rows of a unit, sampled by all cells.
@@ -134,15 +149,22 @@ class Whitening:
         totals = np.zeros((n_units, p), dtype=np.float64)  # sums of integers below 2^53 are exact in any order
         for first in range(0, len(rows_kept), BLOCK_ROWS):
             rows = self.cells(rows_kept[first : first + BLOCK_ROWS, places])
-            products += exact_moments(rows[:, : p + 1])
+            products += self._products(rows)
             owners = units[first : first + BLOCK_ROWS]
             for j in range(p):
-                totals[:, j] += np.bincount(owners, weights=rows[:, p + 1 + j], minlength=n_units)
+                totals[:, j] += np.bincount(owners, weights=rows[:, 2 * p + 1 + j], minlength=n_units)
         return self._joined(products, totals, most)
 
+    def _products(self, rows: Cells) -> Integers:
+        """Return X'X and r'r, and beside X'X the sum of scores."""
+        p = len(self.start)
+        products = exact_moments(rows[:, : p + 1])
+        products[:p, p] = products[p, :p] = rows[:, p + 1 : 2 * p + 1].sum(axis=0, dtype=np.int64) * GRID
+        return products
+
     def _joined(self, products: Integers, scores: Floats, most: int) -> Integers:
+        """Return the products, and below them the sum of squares of each unit's score, shortened."""
         p, longest = scores.shape[1], unit_norm(most) * GRID
-        products[:p, p] = products[p, :p] = scores.sum(axis=0).astype(np.int64) * GRID
         square = np.zeros(len(scores))
         for j in range(p):
             square += scores[:, j] ** 2
@@ -168,6 +190,18 @@ def unit_norm(rows_per_unit: int) -> float:
     """
     # A row's score is about an eighth of the largest: the cut is that of twice four to eight rows that agree.
     return max(1.0, rows_per_unit / 4.0)
+
+
+def squares_stretch(seen: "Seen", longest: float, rows_per_unit: int, noise: float) -> float:
+    """Return how many times as far out scores may be cut where they are squared: as far as their noise allows.
+
+    `noise`: standard deviation of each sum of squares where the norm is 1.
+    """
+    reach = unit_norm(rows_per_unit) * longest
+    # Whitened columns have squares of 1 in the mean, so that n error^2 is what squared scores add up to in a direction.
+    # At the stretch s their noise is s^2 times as large as at 1, s^3 relative = SQUARES_NOISE.
+    relative = noise * reach**2 / max(seen.n_rows * seen.error**2, 1e-300)
+    return float(np.clip((SQUARES_NOISE / max(relative, 1e-300)) ** (1.0 / 3.0), 1.0, MOST_STRETCH))
 
 
 class Seen(NamedTuple):

@@ -143,7 +143,7 @@ class WhitenedSums:
             xty=tuple(drawn["X'r"]),
             yty=drawn["r'r"][0],
             scores=_symmetric(drawn["diagonal of scores"], drawn.get("scores", [])) if self.robust else None,
-            scores_unit=unit_norm(self.design.metadata.rows_per_unit),
+            scores_unit=whitening.stretch * unit_norm(self.design.metadata.rows_per_unit),
             gram_variance=variances["diagonal of X'X"],
             xty_variance=variances["X'r"],
             yty_variance=variances["r'r"],

@@ -16,7 +16,7 @@ from discreet.data.metadata import Metadata
 from discreet.errors import InvalidParameterError
 from discreet.kernels.moments.moments import GRID
 from discreet.kernels.sufficient_statistics.score_lengths import OCTAVES, LengthLimit, length_limit
-from discreet.kernels.sufficient_statistics.whitening import Seen, Whitening, whitening
+from discreet.kernels.sufficient_statistics.whitening import Seen, Whitening, squares_stretch, whitening
 from discreet.mechanisms.rng import Source
 from discreet.methods.base.noise_budget import NoiseBudget, PrivateEstimate, drawn_together
 from discreet.methods.moments.level import SHARE_OF_MEDIAN, SHARE_OF_SUM, level_share, sum_of_target, with_level
@@ -172,7 +172,11 @@ class PreparedLinear(PreparedMoments):
         row_map, seen = whitening(*answers.pilot(), units, self._sd(estimates, "diagonal of X'X"))
         of_columns = np.array([*second.columns, second.design.n_columns - 1])
         limit = self._limit(row_map, seen, of_columns, self._sd(estimates, "X'r"), table, rng)
-        row_map = replace(row_map, longest=limit.longest)
+        stretch = 1.0
+        if second.robust:
+            noise = self._sd(estimates, "diagonal of scores")
+            stretch = squares_stretch(seen, limit.longest, self.tuning.metadata.rows_per_unit, noise)
+        row_map = replace(row_map, longest=limit.longest, stretch=stretch)
         exact = second.exact(table, row_map)
         whitened = second.draw(exact, row_map, places, limit, estimates, self.second_budget, rng)
         return record.model_copy(update={"whitened": whitened})

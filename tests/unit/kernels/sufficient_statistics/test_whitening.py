@@ -54,7 +54,7 @@ def test_no_row_is_longer_than_its_norm_and_each_stands_for_itself(norm):
     cells = np.concatenate([cells, corners.astype(np.int16), np.zeros((1, 5), np.int16)])
     found = row_map(table(500), norm)
     together = found.cells(cells)
-    for block in (together[:, :4], together[:, 4:5], together[:, 5:]):
+    for block in (together[:, :4], together[:, 4:5], together[:, 5:9], together[:, 9:]):
         assert (block.astype(float) ** 2).sum(axis=1).max() <= GRID**2
     alone = np.concatenate([found.cells(cells[j : j + 1]) for j in range(len(cells))])
     np.testing.assert_array_equal(alone, together)
