@@ -64,6 +64,8 @@ class Columns(NamedTuple):
         How many public records all this was computed from, infinite where it was not.
     bends : ndarray of float, shape (p,), optional
         Shares of the columns' variances that no straight line in the cut columns gives; default none.
+    is_unseen : ndarray of bool, shape (p,), optional
+        Whose variances do not stand out of their noise, so that it is not known what goes with them; default none.
     """
 
     means: Floats
@@ -76,6 +78,7 @@ class Columns(NamedTuple):
     cut_means: Floats | None = None
     n_records: float = math.inf
     bends: Floats | None = None
+    is_unseen: Bools | None = None
 
 
 def columns_of(
@@ -92,7 +95,8 @@ def columns_of(
     # The second moment of 1 and -1 is 1.
     of_two = np.maximum(1.0 - centers**2, 0.0)
     diagonal = np.where(is_two_valued, of_two, covariance.diagonal())
-    sds = np.sqrt(np.clip(diagonal, max(1.5 * noise, LEAST_VARIANCE), 1.0))
+    least = max(1.5 * noise, LEAST_VARIANCE)
+    sds = np.sqrt(np.clip(diagonal, least, 1.0))
     correlations = np.clip(covariance / np.outer(sds, sds), -1.0, 1.0)
     noises = variance / np.outer(sds, sds) ** 2
     shrunk, errors, risks = _shrunk(correlations, noises)
@@ -107,6 +111,7 @@ def columns_of(
         variance,
         is_two_valued,
         bends=np.where(is_two_valued, 0.0, np.minimum(bends, 1.0)),
+        is_unseen=diagonal <= least,
     )
 
 

@@ -135,6 +135,8 @@ class Decorrelation(NamedTuple):
         if the columns' correlations were exact.
     bends : ndarray of float, shape (p, p)
         The same by the whole effect of k, as a cut column does not take off all of it.
+    unseen : ndarray of float, shape (p,)
+        The same by columns that noise or a first screening hides, if they explain `EXPLAINED` of the target.
     coefficients : ndarray of float, shape (p,)
         The effects that the first look found, in the target's deviations.
     """
@@ -146,11 +148,12 @@ class Decorrelation(NamedTuple):
     slopes: Floats
     leaks: Floats
     bends: Floats
+    unseen: Floats
     coefficients: Floats
 
 
 def decorrelation(
-    columns: Columns, first: Pilot, n_rows: float, groups: Bools, distance: int, cut: float
+    columns: Columns, first: Pilot, n_rows: float, groups: Bools, distance: int, cut: float, hides: bool = False
 ) -> Decorrelation:
     """Return how rows are scored, residuals of columns cut at so many standard deviations.
 
@@ -199,7 +202,12 @@ def decorrelation(
     if columns.bends is not None:
         # Of column k's effect on score j what the line in the cut column k leaves: a_jk times the share that is bent.
         bends = np.where(groups, 0.0, instruments * columns.bends * slope / sizes[:, None]) ** 2
-    return Decorrelation(scoring, shifts, row_variances, variances, slope * sizes, leaks, bends, first.coefficients)
+    # A hidden column k may go with column j as far as the noise of their correlation lets it.
+    likely = np.where(groups, 0.0, np.minimum(correlations**2 + columns.risks, 1.0))
+    is_hidden = np.full(p, hides) if columns.is_unseen is None else columns.is_unseen | hides
+    unseen = EXPLAINED * (slope / sizes) ** 2 * np.where(is_hidden, likely, 0.0).max(axis=1, initial=0.0)
+    slopes = slope * sizes
+    return Decorrelation(scoring, shifts, row_variances, variances, slopes, leaks, bends, unseen, first.coefficients)
 
 
 def leak_variances(scores: Decorrelation, sizes: Floats, noise: Floats, n_rows: float, units: Integers) -> Floats:

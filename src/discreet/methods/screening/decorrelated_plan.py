@@ -41,6 +41,9 @@ TYPICAL_ROWS = 1000
 CLEAR = 0.75
 """Octaves: spreads whose noise has a larger standard deviation are not worth their price."""
 
+MOST_DEARER = 1.7
+"""Before a first screening they are worth up to so many times their share: what it does not see is lost."""
+
 OF_UNIFORM = 1.38
 """Octaves by which cells are nearer to their center than the bound, on average, in a column that fills its bounds."""
 
@@ -85,6 +88,8 @@ class ScorePlan:
         Which of `SCALES` are bought, whatever the columns are; default as `scales_bought` says.
     scaled : SaturatedRows, optional
         The rows with centers and half widths that were released before; then none are bought.
+    is_first : bool
+        Whether these are the parts of a first screening, for which spreads may cost more.
     """
 
     def __init__(
@@ -96,6 +101,7 @@ class ScorePlan:
         is_public: bool = True,
         bought: Collection[str] | None = None,
         scaled: SaturatedRows | None = None,
+        is_first: bool = False,
     ) -> None:
         self.method, self.design, self.units, self.metadata = method, design, units, design.metadata
         stated_moments = method.public_moments if is_public else None
@@ -103,6 +109,7 @@ class ScorePlan:
         rows, self.entering = saturated_rows(design, units, has_products=self.known is None)
         self.rows = replace(rows, centers=stated_centers(method.x_center, design, rows)) if scaled is None else scaled
         self.width, self.is_scaled = self.rows.width, scaled is not None
+        self.scales_times = within((1.0, MOST_DEARER), self._scale_noise(self.rows.n_real) / CLEAR) if is_first else 1.0
         self.bought = self.scales_bought(self.rows.n_real) if bought is None else frozenset(bought)
         self.budget = _budget(method, self._default_shares, epsilon)
         self.parts = self._parts()
@@ -144,9 +151,12 @@ class ScorePlan:
     def _has_scales(self, n_real: int) -> bool:
         if self.method.saturation is not None or "x_scale" in (self.method.shares or {}):
             return self.method.saturation is None
+        return self._scale_noise(n_real) / self.scales_times <= CLEAR
+
+    def _scale_noise(self, n_real: int) -> float:
+        """Standard deviation of the noise of so many columns' spreads at the share they have by default, in octaves."""
         sums = self.information * ENOUGH * DECORRELATION_SHARES["x_scale"]
-        noise = math.sqrt(cube_variance(self.buys_count + n_real, 2.0)) / sums
-        return noise * OCTAVES / 2.0 <= CLEAR
+        return math.sqrt(cube_variance(self.buys_count + n_real, 2.0)) / sums * OCTAVES / 2.0
 
     @property
     def cut(self) -> float:
@@ -192,7 +202,8 @@ class ScorePlan:
         absent = set() if self.method.y_center == "private" else {"y_median"}
         absent |= {name for name in SCALES if name not in self.bought}
         absent |= {"gram"} if self.known is not None and not self.buys_count else set()
-        return {name: share for name, share in shares.items() if name not in absent}
+        times = {name: self.scales_times if name in SCALES else 1.0 for name in shares}
+        return {name: times[name] * share for name, share in shares.items() if name not in absent}
 
     @property
     def information(self) -> float:

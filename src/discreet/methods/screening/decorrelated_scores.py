@@ -155,6 +155,7 @@ class DecorrelatedScreening(DecorrelatedParameters, Method):
             return PreparedScores(self, plan)
         check_shares(self, (*(name for name in plan.budget if name != "y_median"), FIRST, *look))
         share = exact((self.shares or {}).get(FIRST, FIRST_SHARE), f"shares[{FIRST!r}]")
+        plan = ScorePlan(self, design, units, epsilon, is_public=False, is_first=True)
         first = FirstScreening(plan, n_units, epsilon * share)
         rest = epsilon - epsilon * share - sum((plan.budget[part.name] for part in first.scales), Fraction(0))
         bought = frozenset[str]() if first.has_scales else plan.scales_bought(min(plan.rows.n_real, n_units + n_forced))
@@ -165,7 +166,8 @@ class DecorrelatedScreening(DecorrelatedParameters, Method):
             chosen = replace(design, candidates=tuple(names))
             rows = None if scaled is None else only(scaled, design, chosen, units_of_names)
             among_them = ScorePlan(method, chosen, units_of_names, rest, False, bought, rows)
-            return PreparedScores(method, among_them, units.n_units)
+            hides = not first.has_scales and plan.rows.n_real > 0
+            return PreparedScores(method, among_them, units.n_units, hides)
 
         stated = self.model_dump(mode="json", exclude_none=True)
         return ScreenedScores(first, among, stated)
@@ -198,16 +200,21 @@ class PreparedScores(Preparation):
         The parts before the choice, and what the choice may spend.
     n_screened : int
         Units of which a first screening left these; 0 where there was none.
+    hides : bool
+        Whether that may have hidden narrow columns.
     """
 
     columns: Sequence[str]
     tells_chances = True
     """Whether the chances of the chosen columns are told; a simulation need not."""
 
-    def __init__(self, method: DecorrelatedScreening, plan: ScorePlan, n_screened: int = 0) -> None:
+    def __init__(
+        self, method: DecorrelatedScreening, plan: ScorePlan, n_screened: int = 0, hides: bool = False
+    ) -> None:
         self.method, self.plan, self.metadata, self.budget = method, plan, plan.metadata, plan.budget
         design = plan.design
         self.columns, self.target, self.candidates = design.columns, design.target, design.candidates
+        self.hides = hides
         self.choice = thresholds_for(
             plan.entering,
             plan.budget["screening"],
@@ -275,7 +282,7 @@ class PreparedScores(Preparation):
         residuals = partial(rows.residuals, target=target, fit=fit_of(columns, pilot, distance))
         pilot = noisy.residual_mean(residuals, pilot, n_rows)
         cut = within(CUTS, plan.information_of(n_rows) ** 0.8)
-        scores = decorrelation(columns, pilot, n_rows, entering_together(plan.entering), distance, cut)
+        scores = decorrelation(columns, pilot, n_rows, entering_together(plan.entering), distance, cut, self.hides)
         start = np.zeros(plan.width, dtype=np.int64)
         progress_of_rows = rows_progress(progress, table)
         sums = table.map_reduce(
@@ -316,7 +323,8 @@ class PreparedScores(Preparation):
         """Return the chances of what is chosen, by column; none where no noisy scores are released."""
         if choice.noisy_scores is None or not choice.units:
             return {}
-        by_unit = self._chances(choice, scores, n_rows, variances, N_DRAWN)
+        # Told, but no reason to leave a column out: what is hidden may have no effect at all.
+        by_unit = self._chances(choice, scores, n_rows, variances + scores.unseen * n_rows**2, N_DRAWN)
         return self.plan.units.by_column(by_unit, choice.units, self.candidates)
 
     def _chances(self, choice: Chosen, scores: Decorrelation, n_rows: float, variances: Floats, n_drawn: int) -> Floats:

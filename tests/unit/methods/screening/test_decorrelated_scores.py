@@ -26,7 +26,7 @@ from discreet.kernels.rows.decorrelated_scores import (
     target_sums,
 )
 from discreet.kernels.sufficient_statistics.cut_columns import columns_of
-from discreet.kernels.sufficient_statistics.decorrelation import Decorrelation, decorrelation, pilot
+from discreet.kernels.sufficient_statistics.decorrelation import Decorrelation, Pilot, decorrelation, pilot
 from discreet.mechanisms.rng import Source
 from discreet.methods.registry import method_of
 from discreet.methods.screening import decorrelated_estimates, decorrelated_plan
@@ -289,7 +289,7 @@ def test_a_column_that_others_explain_is_left_out():
     prepared = method_of("decorrelated").prepare(metadata_of(columns, 1000), "y")
     leaks = np.array([[0.0, 0.0, 0.0], [0.15, 0.0, 0.0], [0.15, 0.15, 0.0]])
     ones = np.ones(3)
-    scores = Decorrelation(None, 0.0 * ones, ones, 0.0 * ones, ones, leaks, 0.0 * leaks, 0.0 * ones)
+    scores = Decorrelation(None, 0.0 * ones, ones, 0.0 * ones, ones, leaks, 0.0 * leaks, 0.0 * ones, 0.0 * ones)
     noisy = np.array([900.0, 210.0, 205.0])
 
     def left(scores):
@@ -490,3 +490,29 @@ def test_public_columns_and_saturation_exclude_each_other():
     stated = {"labels": ("a",), "means": (0.0,), "covariance": ((0.2,),)}
     with pytest.raises(InvalidParameterError, match="saturation must not"):
         method_of("decorrelated", public_moments=stated, saturation=0.5).prepare(metadata_of(COLUMNS), "y", ("a",))
+
+
+def test_narrow_columns_are_seen_before_a_first_screening_at_a_higher_price():
+    """Spreads of ten columns of 1,000 rows are bought for more than their share, of fifteen they are not."""
+    names = {}
+    for n_real in (10, 15):
+        columns = {f"x{j}": BOX for j in range(n_real)} | {f"b{j}": COLUMNS["b"] for j in range(15 - n_real)}
+        prepared = method_of("decorrelated").prepare(metadata_of({**columns, "y": COLUMNS["y"]}, 1000), "y")
+        names[n_real] = [step.name for step in prepared.steps]
+    assert names[10].index("x_scale") < names[10].index("first_screening")
+    assert "x_scale" not in names[15][: names[15].index("first_screening")]
+
+
+def test_chances_count_what_a_hidden_column_lets_through():
+    """A column that noise hides may go with another as far as noise lets it; one that stands out may not."""
+    second = np.array([[1.0, 0.5, 0.0], [0.5, 1.0, 0.0], [0.0, 0.0, 0.3]]) / 3.0
+    unseen = []
+    for of_third in (0.3, 0.001):
+        second[2, 2] = of_third
+        columns = columns_of(np.zeros(3), second, 0.0004, np.zeros(3, dtype=bool), 1.0, True)
+        unseen.append(decorrelation(columns, Pilot.none(3), 1000.0, np.eye(3, dtype=bool), 1000, 1.0).unseen)
+    assert not unseen[0].any()
+    assert (unseen[1][:2] > 0.0).all()
+    hidden = decorrelation(columns, Pilot.none(3), 1000.0, np.eye(3, dtype=bool), 1000, 1.0, True).unseen
+    assert (hidden > unseen[1] - 1e-12).all()
+    assert hidden[0] > unseen[1][0]
