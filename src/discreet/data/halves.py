@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from itertools import count
 from pathlib import Path
 from threading import Lock
@@ -230,6 +231,10 @@ class _Half(Table):
     @override
     def require_unchanged(self) -> None:
         self._whole.require_unchanged()
+
+    @override
+    def one_state(self) -> AbstractContextManager[object]:
+        return self._whole.one_state()
 
     @override
     def row_count(self) -> int | None:

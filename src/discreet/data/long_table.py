@@ -3,6 +3,7 @@
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -101,6 +102,12 @@ class LongTable(Table):
     def require_unchanged(self) -> None:
         self.values.require_unchanged()
         self.targets.require_unchanged()
+
+    @override
+    @contextmanager
+    def one_state(self) -> Iterator[None]:
+        with self.values.one_state(), self.targets.one_state():
+            yield
 
     @override
     def check(self, columns: Sequence[str]) -> None:

@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import ClassVar
 
@@ -67,6 +68,13 @@ class Storage(ABC):
     @abstractmethod
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """Read columns named in the header, rows in any order and any batches, of the storage's own types."""
+
+    def one_state(self) -> AbstractContextManager[object]:
+        """Have all passes in the block read one state of the table, whatever others write meanwhile.
+
+        Default: nothing to do, as of rows in memory, or of files, where a pass of another state is refused.
+        """
+        return nullcontext()
 
     def streams(self, columns: Sequence[str]) -> Iterator[Iterable[pa.RecordBatch]]:
         """Return the same rows as streams that can be read side by side; default one batch after the other.

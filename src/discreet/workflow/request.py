@@ -336,7 +336,8 @@ def _computed(
 ) -> Outcome:
     """Run the method; whatever goes wrong with the rows open, one constant text leaves."""
     try:
-        return prepared.run(table, source, progress)
+        with table.one_state():
+            return prepared.run(table, source, progress)
     except (KeyboardInterrupt, SystemExit):
         raise
     except BaseException as error:  # a panic of a compiled library is no Exception

@@ -4,6 +4,7 @@ import hashlib
 import hmac
 import json
 import time
+import warnings
 from base64 import urlsafe_b64encode
 from collections.abc import Iterator
 from typing import Any
@@ -13,7 +14,9 @@ import pytest
 from fastapi import FastAPI, Request
 from fastapi.responses import JSONResponse
 from joserfc import jwt
-from joserfc.jwk import RSAKey
+from joserfc.errors import SecurityWarning
+from joserfc.jwk import OKPKey, RSAKey
+from joserfc.jws import JWSRegistry
 from pydantic import SecretStr
 from tests.office import Office, open_office
 from tests.serving import serving
@@ -27,6 +30,7 @@ from discreet_service.use_cases import people
 
 CLIENT, SECRET = "the office", "not a secret"
 KEY = RSAKey.generate_key(2048, {"kid": "one", "use": "sig"}, auto_kid=False)
+EDWARDS = OKPKey.generate_key("Ed25519", {"kid": "two", "use": "sig"}, auto_kid=False)
 OTHER = RSAKey.generate_key(2048, {"kid": "one", "use": "sig"}, auto_kid=False)
 
 
@@ -53,7 +57,7 @@ class Provider:
         self._codes: dict[str, dict[str, str]] = {}
         self.app = FastAPI()
         self.app.get("/.well-known/openid-configuration")(self.describe)
-        self.app.get("/keys")(lambda: {"keys": [KEY.as_dict(private=False)]})
+        self.app.get("/keys")(lambda: {"keys": [key.as_dict(private=False) for key in (KEY, EDWARDS)]})
         self.app.post("/token")(self.exchange)
 
     def describe(self) -> dict[str, Any]:
@@ -168,6 +172,19 @@ def test_who_signs_in_there_is_signed_in_here(office, provider):
     assert "client_secret" not in provider.asked
 
 
+@pytest.mark.parametrize("algorithm", ["EdDSA", "Ed25519"])
+def test_both_names_of_a_signature_by_a_curve_are_taken(office, provider, algorithm):
+    """The older one leaves no warning in the log of the server, which could do nothing about it."""
+    provider.signed = lambda claims: jwt.encode(
+        {"alg": algorithm, "kid": "two"}, claims, EDWARDS, registry=JWSRegistry(algorithms=["Ed25519", "EdDSA"])
+    )
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always", SecurityWarning)
+        come_back(office, provider.authorize(gone_to(office)))
+    assert is_signed_in(office)
+    assert len(seen) == (algorithm == "EdDSA")  # of the provider, which signs
+
+
 def test_a_secret_in_the_form_where_the_provider_takes_no_other(office, provider):
     """A provider that takes the secret in the form alone gets it there."""
     provider.discovery = {"token_endpoint_auth_methods_supported": ["client_secret_post"]}
@@ -228,7 +245,7 @@ def _unsigned(claims: dict[str, Any]) -> str:
 SIGNED = {
     "none": _unsigned,
     "another key": lambda claims: jwt.encode({"alg": "RS256", "kid": "one"}, claims, OTHER),
-    "unknown key": lambda claims: jwt.encode({"alg": "RS256", "kid": "two"}, claims, OTHER),
+    "unknown key": lambda claims: jwt.encode({"alg": "RS256", "kid": "three"}, claims, OTHER),
     "changed": lambda claims: jwt.encode({"alg": "RS256", "kid": "one"}, claims, KEY)[:-6] + "AAAAAA",
     "no token": lambda claims: "...",
 }

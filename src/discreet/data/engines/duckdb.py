@@ -34,6 +34,7 @@ _COMPUTED = "SELECT column_name FROM information_schema.columns WHERE table_name
 class DuckDBFileTable(DatabaseFileTable):
     """A table of a DuckDB database file, opened for reading only."""
 
+    @override
     def _connect(self) -> duckdb.DuckDBPyConnection:
         connection = duckdb.connect(str(self.path), read_only=True)
         connection.execute(LOCK)
@@ -60,23 +61,26 @@ class DuckDBFileTable(DatabaseFileTable):
         return [(str(row[0]), str(row[1])) for row in columns]
 
     @override
+    def _begin(self, connection: duckdb.DuckDBPyConnection) -> None:
+        if self._described(connection) != self._header:  # while it is open nobody writes to the file
+            raise changed()
+
+    @override
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         # By place: to DuckDB, names that differ in case alone are one name.
         place = {name: i for i, (name, _) in enumerate(self._header)}
         places = ", ".join(f"c{i}" for i in range(len(self._header)))
         chosen = ", ".join(f"c{place[name]} AS {quoted(name)}" for name in columns)
-        with self._connect() as connection:  # while it is open nobody writes to the file
-            if self._described(connection) != self._header:
-                raise changed()
-            rows = connection.sql(f"SELECT {chosen} FROM {quoted(str(self._table))} AS t({places})")
+        with self._reading() as connection, connection.cursor() as cursor:
+            rows = cursor.sql(f"SELECT {chosen} FROM {quoted(str(self._table))} AS t({places})")
             for batch in rows.to_arrow_reader(rows_a_batch(BATCH_ROWS, len(columns))):
                 cells = [_as_usual(short(column)) for column in batch.columns]
                 yield pa.RecordBatch.from_arrays(cells, names=list(columns))
 
     @override
     def row_count(self) -> int | None:
-        with self._connect() as connection:
-            count = connection.execute(f"SELECT count(*) FROM {quoted(str(self._table))}").fetchone()
+        with self._reading() as connection, connection.cursor() as cursor:
+            count = cursor.execute(f"SELECT count(*) FROM {quoted(str(self._table))}").fetchone()
         return int(count[0]) if count else None
 
 

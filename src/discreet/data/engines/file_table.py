@@ -172,13 +172,48 @@ class ArrowTable(FileTable):
 
 
 class DatabaseFileTable(FileTable):
-    """A table of a database file: others may write rows to it, as a pass sees the rows of one moment.
+    """A table of a database file: others may write rows to it, as all passes of a request see the rows of one moment.
 
-    Its columns must stay as they are, and it must stay a table: each pass looks at the header of what it reads.
+    Its columns must stay as they are, and it must stay a table: what reads looks at the header of what it reads.
     """
 
     is_database = True
     is_ordered = False  # a row that is inserted moves the places of others
+    _held: Any = None
+
+    @abstractmethod
+    def _connect(self) -> Any:
+        """Return a connection that can only read."""
+
+    @abstractmethod
+    def _begin(self, connection: Any) -> None:
+        """Have the connection see one moment, and make sure that the header is there that which was opened."""
+
+    def _begun(self) -> Any:
+        connection = self._connect()
+        try:
+            self._begin(connection)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    @override
+    @contextlib.contextmanager
+    def one_state(self) -> Iterator[None]:
+        with contextlib.closing(self._begun()) as self._held:
+            try:
+                yield
+            finally:
+                self._held = None
+
+    @contextlib.contextmanager
+    def _reading(self) -> Iterator[Any]:
+        if self._held is not None:
+            yield self._held
+        else:
+            with contextlib.closing(self._begun()) as connection:
+                yield connection
 
     @override
     def require_unchanged(self) -> None:
@@ -200,6 +235,7 @@ def changed() -> DataMismatchError:
 class SQLiteTable(DatabaseFileTable):
     """A table of an SQLite database file, opened for reading only."""
 
+    @override
     def _connect(self) -> sqlite3.Connection:
         connection = sqlite3.connect(f"{self.path.as_uri()}?mode=ro", uri=True, check_same_thread=False)
         connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
@@ -233,8 +269,7 @@ class SQLiteTable(DatabaseFileTable):
         if self.metadata.n_rows is None:
             return None  # to count them is to read them
         try:
-            with contextlib.closing(self._connect()) as connection:
-                self._begin(connection)
+            with self._reading() as connection:
                 return int(connection.execute(f"SELECT count(*) FROM {quoted(str(self._table))}").fetchone()[0])
         except sqlite3.Error:
             return None  # such as a damaged page: the pass says so
@@ -243,17 +278,16 @@ class SQLiteTable(DatabaseFileTable):
     def about_rows(self) -> int:
         return self.metadata.n_rows or super().about_rows()  # counted once, by the check
 
+    @override
     def _begin(self, connection: sqlite3.Connection) -> None:
-        """Begin a transaction, of one moment: what is looked at is what is read."""
-        connection.execute("BEGIN")
+        connection.execute("BEGIN")  # of one moment: what is looked at is what is read
         if [(name, _sqlite_kind(kind)) for name, kind in self._declared(connection)] != self._header:
             raise changed()
 
     @override
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         chosen = ", ".join(quoted(name) for name in columns)
-        with contextlib.closing(self._connect()) as connection:
-            self._begin(connection)
+        with self._reading() as connection:
             connection.text_factory = text_or_none  # identifiers that are no text must not become one unit
             # By an index the rows would come in another order, which would depend on the columns.
             cursor = connection.execute(f"SELECT {chosen} FROM {quoted(str(self._table))} NOT INDEXED")

@@ -1,6 +1,7 @@
 """Tables in PostgreSQL: one base table; only the requested columns leave the server, by a read-only session."""
 
 from collections.abc import Generator, Iterator, Sequence
+from contextlib import closing, contextmanager
 
 import pyarrow as pa
 from typing_extensions import override
@@ -8,7 +9,7 @@ from typing_extensions import override
 from discreet.data.batch_sizes import BATCH_ROWS, rows_a_batch
 from discreet.data.engine import Table
 from discreet.data.engines.file_table import quoted
-from discreet.data.engines.sql_catalog import relation
+from discreet.data.engines.sql_catalog import Relation, relation, require_own_parts
 from discreet.data.engines.sql_session import Address, Session, session
 from discreet.data.engines.text_cells import as_text
 from discreet.data.metadata import Metadata
@@ -40,14 +41,15 @@ class PostgresTable(Table):
 
     Notes
     -----
-    Opening it reads the catalog. Every pass is one transaction over its own connection, on one state of the table,
-    locked against changes of its columns alone. An estimate of the number of rows, from the server's statistics, says
-    into how many parts the rows of units are split.
+    Opening it reads the catalog. All passes of a request are in one transaction, on one state of the table, which is
+    locked against changes of its columns and against being emptied. An estimate of its rows, from the server's
+    statistics, says into how many parts the rows of units are split.
     """
 
     def __init__(self, url: str, metadata: Metadata, table: str | None = None) -> None:
         super().__init__(metadata, READ)
         self._address = Address(url)
+        self._held: tuple[Session, Relation] | None = None
         with session(self._address) as opened:
             self._relation = relation(opened, table)
         if any(column.name == metadata.unit_id and not column.is_exact for column in self._relation.columns):
@@ -75,13 +77,34 @@ class PostgresTable(Table):
     def row_count(self) -> int | None:
         if self.metadata.n_rows is None:
             return None  # to count them is to read them
-        with session(self._address) as opened:
-            self._settle(opened)
-            return int(opened.rows(f"SELECT count(*) FROM {self._relation.quoted}")[0][0])
+        with self._reading() as (opened, settled):
+            n_rows = int(opened.rows(f"SELECT count(*) FROM {settled.quoted}")[0][0])
+            require_own_parts(opened, settled)
+            return n_rows
 
     @override
     def about_rows(self) -> int:
         return self._relation.about_rows
+
+    @override
+    @contextmanager
+    def one_state(self) -> Iterator[None]:
+        with self._reading() as self._held:
+            try:
+                yield
+            finally:
+                self._held = None
+
+    @contextmanager
+    def _reading(self, handle: "_Handle | None" = None) -> Iterator[tuple[Session, Relation]]:
+        """Return a transaction, and the table as it is there; the handle ends what waits there, a lock even."""
+        handle = handle or _Handle()
+        if self._held is not None:
+            with handle.holding(self._held[0]):
+                yield self._held
+        else:
+            with session(self._address) as opened, handle.holding(opened):
+                yield opened, self._settled(opened)
 
     @override
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
@@ -96,23 +119,27 @@ class PostgresTable(Table):
         size = rows_a_batch(BATCH_ROWS, len(columns))
         by_name = {column.name: column for column in self._relation.columns}
         chosen = ", ".join(f"{by_name[name].selected} AS {quoted(name)}" for name in columns)
-        with session(self._address) as opened:
-            handle.hold(opened)
-            self._settle(opened)
-            statement = f"SELECT {chosen} FROM {self._relation.quoted}"
-            for batch in opened.stream(statement, size * len(columns) * _BYTES_A_CELL):
-                text = as_text(batch, self._relation.codec)
-                for start in range(0, text.num_rows, size):
-                    yield text.slice(start, size)
+        with self._reading(handle) as (opened, settled):
+            statement = f"SELECT {chosen} FROM {settled.quoted}"
+            with closing(opened.stream(statement, size * len(columns) * _BYTES_A_CELL)) as batches:
+                for batch in batches:
+                    text = as_text(batch, settled.codec)
+                    for start in range(0, text.num_rows, size):
+                        yield text.slice(start, size)
+            require_own_parts(opened, settled)
 
-    def _settle(self, opened: Session) -> None:
-        """Lock the table against changes of its columns, and make sure that it is what was opened."""
-        opened.rows(f"SELECT 1 FROM {self._relation.quoted} LIMIT 0")
+    def _settled(self, opened: Session) -> Relation:
+        """Lock the table and all its parts, and return them as they are: what was opened, with the same columns."""
+        # A lock is no SELECT: rows are seen as they are once it is granted. Whoever may not read all columns cannot
+        # take it, but can read no row, which locks as well.
+        lock = "LOCK TABLE {} IN ACCESS SHARE MODE" if self._relation.is_whole else "SELECT 1 FROM {} LIMIT 0"
+        opened.rows(lock.format(self._relation.quoted))
         current = relation(opened, f"{self._relation.schema}.{self._relation.name}")
         if current.columns != self._relation.columns:
             raise DataMismatchError(
                 "The table's columns must be those that it had when it was opened, but they are not. Open it again."
             )
+        return current
 
 
 class _Handle:
@@ -122,10 +149,15 @@ class _Handle:
         self._session: Session | None = None
         self._is_cancelled = False
 
-    def hold(self, opened: Session) -> None:
+    @contextmanager
+    def holding(self, opened: Session) -> Iterator[None]:
         self._session = opened
         if self._is_cancelled:
             raise DataMismatchError("The rows must be read to their end, but the pass was cancelled. Ask again.")
+        try:
+            yield
+        finally:
+            self._session = None  # the next pass may be in the same session, which a late end would break off
 
     def cancel(self) -> None:
         self._is_cancelled = True

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from discreet.data.engines.file_table import quoted
+from discreet.data.engines.file_table import changed, quoted
 from discreet.data.engines.sql_session import Session
 from discreet.data.engines.text_cells import MOST_BYTES
 from discreet.errors import DataMismatchError, InvalidParameterError
@@ -72,12 +72,21 @@ _FAMILY = """
 WITH RECURSIVE family(id) AS (
     SELECT $1::bigint::oid UNION SELECT inhrelid FROM pg_catalog.pg_inherits JOIN family ON inhparent = id
 )
-SELECT bool_and(relkind IN ('r', 'p')), pg_catalog.row_security_active($1::bigint::oid),
+SELECT bool_and(relkind IN ('r', 'p')), bool_and(relfilenode = pg_catalog.pg_relation_filenode(id)) IS NOT FALSE,
+    coalesce(string_agg(id::text, ' ' ORDER BY id), ''), bool_or(id = $1::bigint::oid AND
+        pg_catalog.has_table_privilege(id, 'SELECT')), pg_catalog.row_security_active($1::bigint::oid),
     coalesce(sum(CASE WHEN reltuples > 0 THEN reltuples ELSE pg_catalog.pg_relation_size(id) / 200 END)
         FILTER (WHERE relkind = 'r'), 0)::bigint,
     pg_catalog.current_database()::text, pg_catalog.current_setting('server_encoding')
 FROM family JOIN pg_catalog.pg_class c ON c.oid = id
 """
+_LOCKED = """
+SELECT coalesce(string_agg(relation::text, ' ' ORDER BY relation), '')
+FROM pg_locks, LATERAL pg_identify_object(1259, relation, 0) AS o
+WHERE pid = pg_backend_pid() AND locktype = 'relation'
+AND (o.type IS NULL OR o.type NOT IN ('index', 'toast table') AND o.schema IS DISTINCT FROM 'pg_catalog')
+"""
+"""What the transaction has read or may read, as it is now: neither function looks at the transaction's own state."""
 
 
 @dataclass(frozen=True)
@@ -116,6 +125,10 @@ class Relation:
         Number of rows, as the server's statistics estimate it. Not releasable.
     codec : str
         What decodes text where it is read as bytes.
+    family : str
+        Numbers in the catalog of the table and all its parts.
+    is_whole : bool
+        Whether the role may read all columns.
     """
 
     database: str
@@ -124,6 +137,8 @@ class Relation:
     columns: tuple[Column, ...]
     about_rows: int
     codec: str
+    family: str
+    is_whole: bool
 
     @property
     def quoted(self) -> str:
@@ -136,7 +151,11 @@ def relation(session: Session, requested: str | None) -> Relation:
     candidates = session.rows(_CANDIDATES, (requested or "",))
     session.rows("SET LOCAL search_path = pg_catalog")
     schema, name, oid = _chosen(requested, [(str(s), str(n), str(k), int(o)) for s, n, k, o in candidates])
-    [(are_tables, is_filtered, about_rows, database, encoding)] = session.rows(_FAMILY, (oid,))
+    [(are_tables, is_current, family, is_whole, is_filtered, about_rows, database, encoding)] = session.rows(
+        _FAMILY, (oid,)
+    )
+    if not is_current:  # it was emptied or written anew after this transaction's state, and before its lock
+        raise changed()
     if not are_tables:
         raise InvalidParameterError(
             "A table must hold its rows itself, but a part of this one is a foreign table. Name another with --table."
@@ -153,7 +172,19 @@ def relation(session: Session, requested: str | None) -> Relation:
         )
     as_bytes = None if encoding == "UTF8" else str(encoding)
     columns = tuple(_column(*row, as_bytes=as_bytes) for row in session.rows(_COLUMNS, (oid,)))
-    return Relation(str(database), schema, name, columns, int(about_rows), _CODECS[str(encoding)])
+    codec = _CODECS[str(encoding)]
+    return Relation(str(database), schema, name, columns, int(about_rows), codec, str(family), bool(is_whole))
+
+
+def require_own_parts(session: Session, table: Relation) -> None:
+    """Refuse what was read if it was not the table and its parts as they were looked at, but also or only others.
+
+    A part that is attached meanwhile is read at once, whatever the transaction's state is, and may be a foreign table;
+    but none is read without a lock, and none that is locked can be detached.
+    """
+    [(locked,)] = session.rows(_LOCKED)
+    if locked != table.family:
+        raise changed()
 
 
 def _chosen(requested: str | None, candidates: list[tuple[str, str, str, int]]) -> tuple[str, str, int]:

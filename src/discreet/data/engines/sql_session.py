@@ -3,7 +3,7 @@
 import os
 import re
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
@@ -26,16 +26,19 @@ DEFAULTS = {
     "fallback_application_name": "discreet",
 }
 _BEGIN = (
-    "BEGIN ISOLATION LEVEL READ COMMITTED READ ONLY",  # a snapshot for each statement, so after its locks
+    "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
     "SET LOCAL row_security = off",  # a policy is an error then, and no filter
     "SET LOCAL lock_timeout = '60s'",
     "SET LOCAL client_encoding = 'UTF8'",
     "SET LOCAL client_min_messages = 'error'",  # the library writes others to standard error
     "SET LOCAL jit = off",
-    # One unit's rows, or a long cell, must not decide whether a limit of the role's ends a pass.
-    "SELECT pg_catalog.set_config(name, '0', true) FROM pg_catalog.pg_settings WHERE name OPERATOR(pg_catalog.=) ANY "
-    "('{statement_timeout,transaction_timeout,idle_in_transaction_session_timeout}'::pg_catalog.text[])",
 )
+"""No SELECT is among them: the first one fixes the state that the transaction sees, and must come after its locks."""
+_TIMEOUTS = (
+    "SELECT name FROM pg_catalog.pg_settings WHERE name OPERATOR(pg_catalog.=) ANY "
+    "('{statement_timeout,transaction_timeout,idle_in_transaction_session_timeout}'::pg_catalog.text[])"
+)
+"""One unit's rows, or a long cell, must not decide whether a limit of the role's ends a pass."""
 _BATCH_BYTES = "adbc.postgresql.batch_size_hint_bytes"
 
 
@@ -102,7 +105,7 @@ class Address:
 
 
 class Session:
-    """An open read-only transaction: each statement sees the database as it was when it began.
+    """An open read-only transaction: all statements see the database as it was at the first SELECT.
 
     Parameters
     ----------
@@ -123,7 +126,7 @@ class Session:
             cursor.execute(statement, values)
             return list(cursor.fetchall()) if cursor.description else []
 
-    def stream(self, statement: str, batch_bytes: int) -> Iterator[pa.RecordBatch]:
+    def stream(self, statement: str, batch_bytes: int) -> Generator[pa.RecordBatch]:
         """Run a statement, and yield its result in batches as they come."""
         with self._connection.cursor(adbc_stmt_kwargs={_BATCH_BYTES: str(batch_bytes)}) as cursor:
             interruptible(partial(cursor.execute, statement), self.cancel)
@@ -150,7 +153,8 @@ def session(address: Address) -> Iterator[Session]:
     library = _library()
     opened = Session(_connected(library, address))
     try:
-        for statement in _BEGIN:
+        timeouts = [f"SET LOCAL {name} = 0" for (name,) in opened.rows(_TIMEOUTS)]
+        for statement in (*_BEGIN, *timeouts):
             opened.rows(statement)
         yield opened
     except (library.Error, OSError, pa.ArrowException):  # their texts could show a cell

@@ -8,6 +8,7 @@ import hashlib
 import ipaddress
 import json
 import time
+import warnings
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -15,7 +16,7 @@ from urllib.parse import quote, urlencode, urlsplit
 
 import httpx2
 from joserfc import jwt
-from joserfc.errors import JoseError
+from joserfc.errors import JoseError, SecurityWarning
 from joserfc.jwk import KeySet
 
 from discreet import workflow
@@ -31,8 +32,14 @@ RETURN_PATH = "/sign-on/return"
 TIMEOUT_S = 600
 """Seconds that a person has to sign in at the provider."""
 
-ALGORITHMS = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"]
-"""Signatures by a key that the provider alone has: none, and what a client's secret signs, are not among them."""
+ALGORITHMS = [
+    *(f"{family}{bits}" for family in ("RS", "PS", "ES") for bits in (256, 384, 512)),
+    "EdDSA",
+    "Ed25519",
+    "Ed448",
+]
+"""Signatures by a key that the provider alone has: none, and what a client's secret signs, are not among them. EdDSA is
+the older name of the two after it (RFC 9864): the key says which it is, so a token cannot choose."""
 
 _SCOPES = {"email": "openid email", "preferred_username": "openid profile"}
 _MOST_BYTES = 1 << 20
@@ -181,7 +188,10 @@ def _claims(provider: SignOn, metadata: Mapping[str, Any], token: str, nonce: st
         sub={"essential": True},
     )
     try:
-        claims = dict(jwt.decode(token, KeySet.import_key_set(keys), algorithms=ALGORITHMS).claims)  # type: ignore[arg-type]
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "EdDSA", SecurityWarning)
+            decoded = jwt.decode(token, KeySet.import_key_set(keys), algorithms=ALGORITHMS)  # type: ignore[arg-type]
+        claims = dict(decoded.claims)
         registry.validate(claims)
     except (JoseError, ValueError, TypeError, KeyError) as error:
         raise _refusal(type(error).__name__) from None

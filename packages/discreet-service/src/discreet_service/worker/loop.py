@@ -30,10 +30,11 @@ _RENEW_S = queue.GRACE_S / 2
 
 def work(context: Context, *, until: Callable[[], bool] = lambda: False, once: bool = False) -> None:
     """Answer requests."""
+    watch = queue.Watch()
     while not until():
         request = None
         try:
-            queue.recover(context)
+            queue.recover(context, watch)
             request = queue.take(context)
             if request is not None:
                 answer(context, request)

@@ -1,11 +1,12 @@
 """The queue: the requests' rows themselves. A worker takes one up, and settles those of workers that died."""
 
+import time
 from contextlib import suppress
 
 from sqlalchemy import Connection, select
 
 from discreet.errors import BudgetError, ConflictError, NotFoundError
-from discreet_service.clock import now, seconds_until, slot_end
+from discreet_service.clock import instant_of, now, seconds_to, seconds_until, slot_end
 from discreet_service.context import Context
 from discreet_service.store import audit, datasets, requests
 from discreet_service.store.requests import Request
@@ -100,16 +101,39 @@ def _charge_of(context: Context, request: Request) -> int | None:
     return None if request.entry is None else charge_of(context, request)
 
 
-def recover(context: Context) -> None:
+class Watch:
+    """What a worker knows of the slots of others, whatever the machine's clock is set to meanwhile."""
+
+    def __init__(self) -> None:
+        self._looked: float | None = None
+        self._ends: dict[tuple[str, str], float] = {}
+
+    def expired(self, context: Context) -> list[Request]:
+        """Return the requests that run though their slots are over, by more than a slow worker could need."""
+        looked = time.monotonic()
+        query = select(rows.c.id, rows.c.slot_end, rows.c.dataset, rows.c.version)
+        ends: dict[tuple[str, str], float] = {}
+        with context.database.read() as connection:
+            for row in connection.execute(query.where(rows.c.state == requests.RUNNING)).all():
+                slot = (row.id, str(row.slot_end))
+                ends[slot] = self._ends.get(slot) or instant_of(slot[1])
+                if slot not in self._ends and self._looked is not None:
+                    # It began after the last look, so it ends no sooner than a slot after that.
+                    length_s = _slot_s(context, connection, row.dataset, row.version)
+                    ends[slot] = max(ends[slot], self._looked + length_s)
+            over = [id_ for (id_, _), end in ends.items() if seconds_to(end) < -GRACE_S]
+            expired = [requests.find(connection, id_) for id_ in over]
+        self._looked, self._ends = looked, ends
+        return expired
+
+
+def recover(context: Context, watch: Watch | None = None) -> None:
     """Put right what workers that died have left: requests that run after the end of their slots.
 
     One whose rows were not opened is queued again, a few times: its cost is still reserved, and no noise was drawn but
     that of parts which are recorded.
     """
-    with context.database.read() as connection:
-        query = select(rows.c.id).where(rows.c.state == requests.RUNNING, rows.c.slot_end < now(-GRACE_S))
-        expired = [requests.find(connection, id_) for id_ in connection.execute(query).scalars().all()]
-    for request in expired:
+    for request in (watch or Watch()).expired(context):
         if not _requeue(context, request):
             settle(context, request)
 
