@@ -61,7 +61,7 @@ def value_and_gap(gram: Floats, xty: Floats, radius: float, columns: Bools, poin
 
 
 def ridge_for(gram: Floats, radius: float, tolerance: float) -> float:
-    """Return a ridge that makes every system regular: at most a tenth of the tolerance of a value, if rounding lets it."""
+    """Return a ridge that makes every system regular: a fiftieth of the tolerance, or more if rounding needs it."""
     # ridge ||b||_2^2 <= ridge R^2 in the ball: a fiftieth of the tolerance, unless rounding asks for more.
     largest = max(float(gram.diagonal().max(initial=0.0)), 1e-300)
     return min(max(0.02 * tolerance / max(radius * radius, 1e-300), 1e-14 * largest), 1e-9 * largest)
