@@ -19,7 +19,7 @@ def test_a_database_that_comes_back(monkeypatch, capsys):
             raise step
         return step
 
-    monkeypatch.setattr(queue, "recover", lambda _: None)
+    monkeypatch.setattr(queue, "recover", lambda *_: None)
     monkeypatch.setattr(queue, "take", take)
     monkeypatch.setattr(loop, "answer", lambda *_: (_ for _ in ()).throw(BudgetError("gone again")))
     monkeypatch.setattr(loop, "POLL_S", 0.0)
