@@ -518,9 +518,9 @@ def test_a_public_table_is_used_by_what_is_asked(office, place):
         assert (cora.budget("pair")["delta_cap"], cora.budget("pair")["allotments"][0]["delta_cap"]) == (0, 0)
         cora.grant("toy", 4)
         cora.allot("toy", "alpha", 3)
-        kept = cora.budget("toy")
-        assert (kept["epsilon_cap"], kept["delta_cap"]) == (4, 1e-5)
-        alpha = next(each for each in kept["allotments"] if each["project"] == "alpha")
+        budget = cora.budget("toy")
+        assert (budget["epsilon_cap"], kept["delta_cap"]) == (4, 1e-5)
+        alpha = next(each for each in budget["allotments"] if each["project"] == "alpha")
         assert (alpha["epsilon_cap"], alpha["delta_cap"]) == (3, 1e-6)
         assert cora.grant("toy", 4, 2e-5)["delta_cap"] == 2e-5
     common = ("--purpose", "to learn", "--public-table")

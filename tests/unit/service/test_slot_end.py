@@ -66,14 +66,14 @@ def test_a_clock_that_is_set_takes_no_request_from_its_worker(tmp_path, monkeypa
         watch = queue.Watch()
         assert watch.expired(office.context) == []
         assert office.approve(office.ask()).status_code == 200
-        taken = queue.take(office.context)
+        request = queue.take(office.context)
         if is_seen:
             assert watch.expired(office.context) == []
         set_clock(monkeypatch, jump_h)
         assert watch.expired(office.context) == []
         if jump_h > 0:  # by the time of day alone it would be over
-            assert [request.id for request in queue.Watch().expired(office.context)] == [taken.id]
+            assert [each.id for each in queue.Watch().expired(office.context)] == [request.id]
         started, most = time.monotonic(), 30 + office.context.settings.tick_s + queue.GRACE_S
         if is_seen or jump_h > 0:  # after a step back a slot that was not seen yet looks as long as the step
             monkeypatch.setattr(time, "monotonic", lambda: started + most + 1)
-            assert [request.id for request in watch.expired(office.context)] == [taken.id]
+            assert [each.id for each in watch.expired(office.context)] == [request.id]

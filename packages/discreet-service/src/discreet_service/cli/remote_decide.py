@@ -9,12 +9,11 @@ import typer
 from discreet.cli.console import as_json, confirmed, interactive, number, result, say
 from discreet.cli.forms import Form, Format, as_csv, form_of
 from discreet.cli.options import names
-from discreet.errors import BudgetError
 from discreet_service.cli.remote_look import in_words, show_budget
 from discreet_service.cli.remote_send import DatasetName, Id, Json, Yes, service
 
 if TYPE_CHECKING:
-    from discreet_service.client import Remote, RemoteRequest
+    from discreet_service.client import RemoteRequest
 
 Comment = Annotated[str, typer.Option(help="Reason, for the person who asked.")]
 Place = "ROOT/PATH, where ROOT is a folder that the service file names."
@@ -120,7 +119,7 @@ def grant(
       discreet remote grant rand-hie --epsilon 4 --delta 1e-5
     """
     with service() as remote:
-        _look_before(_budget(remote, dataset), f"cap of {dataset}", yes)
+        _look_before(remote.account(dataset), f"cap of {dataset}", yes)
         show_budget(remote.grant(dataset, epsilon, delta, accounting), json_)
 
 
@@ -142,9 +141,7 @@ def allot(
       discreet remote allot rand-hie visits-study --epsilon 2 --delta 1e-6
     """
     with service() as remote:
-        allotments = (_budget(remote, dataset) or {}).get("allotments", ())
-        before = next((each for each in allotments if each["project"] == project), None)
-        _look_before(before, f"allotment of {project}", yes)
+        _look_before(remote.allotment(dataset, project), f"allotment of {project}", yes)
         show_budget(remote.allot(dataset, project, epsilon, delta), json_)
 
 
@@ -177,14 +174,6 @@ def members(
         return
     for name, people in shown.items():
         result(f"{name:<24} {', '.join(people)}")
-
-
-def _budget(remote: "Remote", dataset: str) -> dict[str, Any] | None:
-    """A data set's account, where it has one."""
-    try:
-        return remote.budget(dataset)
-    except BudgetError:
-        return None
 
 
 def _look_before(before: dict[str, Any] | None, called: str, yes: bool) -> None:

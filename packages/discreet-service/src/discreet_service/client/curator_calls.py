@@ -39,8 +39,8 @@ class CuratorCalls(Caller):
         self, dataset: str, epsilon: float, delta: float | None = None, accounting: str | None = None
     ) -> dict[str, Any]:
         """Set a data set's cap, for its lifetime. Without a delta the present one stays; a new cap has 0."""
-        kept = self._delta_of(self._account(dataset)) if delta is None else delta
-        body = {"epsilon": epsilon, "delta": kept, "accounting": accounting}
+        delta_cap = _delta_of(self.account(dataset)) if delta is None else delta
+        body = {"epsilon": epsilon, "delta": delta_cap, "accounting": accounting}
         budget: dict[str, Any] = self._put("datasets", dataset, "budget", body=body)
         return budget
 
@@ -49,8 +49,8 @@ class CuratorCalls(Caller):
 
         Without a delta the present one stays; a new allotment has 0.
         """
-        kept = self._delta_of(self._allotment(dataset, project)) if delta is None else delta
-        body = {"epsilon": epsilon, "delta": kept}
+        delta_cap = _delta_of(self.allotment(dataset, project)) if delta is None else delta
+        body = {"epsilon": epsilon, "delta": delta_cap}
         budget: dict[str, Any] = self._put("datasets", dataset, "allotments", project, body=body)
         return budget
 
@@ -79,26 +79,26 @@ class CuratorCalls(Caller):
             raise InvalidParameterError(f"Members must be a list of names, but names={names!r}. Give [{names!r}].")
         return list(self._put("projects", project, body={"members": list(names)})["members"])
 
-    def _account(self, dataset: str) -> dict[str, Any] | None:
-        """A data set's account, where it has one."""
+    def account(self, dataset: str) -> dict[str, Any] | None:
+        """Return a data set's account, or nothing if it has none."""
         try:
             account: dict[str, Any] = self._get("datasets", dataset, "budget")
         except BudgetError:
             return None
         return account
 
-    def _allotment(self, dataset: str, project: str) -> dict[str, Any] | None:
-        """A project's allotment, where it has one."""
-        allotments = (self._account(dataset) or {}).get("allotments", ())
+    def allotment(self, dataset: str, project: str) -> dict[str, Any] | None:
+        """Return a project's allotment of a data set's cap, or nothing if it has none."""
+        allotments = (self.account(dataset) or {}).get("allotments", ())
         return next((each for each in allotments if each["project"] == project), None)
-
-    @staticmethod
-    def _delta_of(before: Mapping[str, Any] | None) -> float:
-        return 0.0 if before is None else float(before["delta_cap"])
 
     def _decide(self, id_: str, kind: str, comment: str, sha256: str | None) -> RemoteRequest:
         digest = sha256 or self._request(self._get("requests", id_)).sha256
         return self._request(self._post("requests", id_, kind, body={"sha256": digest, "comment": comment}))
+
+
+def _delta_of(before: Mapping[str, Any] | None) -> float:
+    return 0.0 if before is None else float(before["delta_cap"])
 
 
 def _place(text: str) -> dict[str, str | None]:

@@ -105,25 +105,25 @@ class Watch:
     """What a worker knows of the slots of others, whatever the machine's clock is set to meanwhile."""
 
     def __init__(self) -> None:
-        self._looked: float | None = None
+        self._last_look_s: float | None = None
         self._ends: dict[tuple[str, str], float] = {}
 
     def expired(self, context: Context) -> list[Request]:
         """Return the requests that run though their slots are over, by more than a slow worker could need."""
-        looked = time.monotonic()
+        now_s = time.monotonic()
         query = select(rows.c.id, rows.c.slot_end, rows.c.dataset, rows.c.version)
         ends: dict[tuple[str, str], float] = {}
         with context.database.read() as connection:
             for row in connection.execute(query.where(rows.c.state == requests.RUNNING)).all():
                 slot = (row.id, str(row.slot_end))
                 ends[slot] = self._ends.get(slot) or instant_of(slot[1])
-                if slot not in self._ends and self._looked is not None:
+                if slot not in self._ends and self._last_look_s is not None:
                     # It began after the last look, so it ends no sooner than a slot after that.
                     length_s = _slot_s(context, connection, row.dataset, row.version)
-                    ends[slot] = max(ends[slot], self._looked + length_s)
+                    ends[slot] = max(ends[slot], self._last_look_s + length_s)
             over = [id_ for (id_, _), end in ends.items() if seconds_to(end) < -GRACE_S]
             expired = [requests.find(connection, id_) for id_ in over]
-        self._looked, self._ends = looked, ends
+        self._last_look_s, self._ends = now_s, ends
         return expired
 
 
