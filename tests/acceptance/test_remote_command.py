@@ -519,7 +519,7 @@ def test_a_public_table_is_used_by_what_is_asked(office, place):
         cora.grant("toy", 4)
         cora.allot("toy", "alpha", 3)
         budget = cora.budget("toy")
-        assert (budget["epsilon_cap"], kept["delta_cap"]) == (4, 1e-5)
+        assert (budget["epsilon_cap"], budget["delta_cap"]) == (4, 1e-5)
         alpha = next(each for each in budget["allotments"] if each["project"] == "alpha")
         assert (alpha["epsilon_cap"], alpha["delta_cap"]) == (3, 1e-6)
         assert cora.grant("toy", 4, 2e-5)["delta_cap"] == 2e-5
