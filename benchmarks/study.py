@@ -21,6 +21,7 @@ STUDIES = {
     "pay_as_you_go": "what parts below a ceiling spend, beside one release at a fixed epsilon",
     "posterior_calibration": "whether the stated chance of a column is how often it matters",
     "coverage": "how often intervals of regressions hold the truth",
+    "rare_columns": "the same of rare columns whose rows have large errors",
     "answers_coverage": "how often predictions, joint regions and marginal effects of released fits hold the truth",
     "after_selection": "how often intervals of selected columns hold the truth",
     "regression_accuracy": "how well regressions predict beside peers",

@@ -30,6 +30,9 @@ TAIL_STEEP = 0.45
 MIDDLE = 1.4
 """Mean length in an octave, in units of where it begins."""
 
+LONG = 1.3
+"""Squares of scores that add up to so many times as much as those of even errors would are of few, long scores."""
+
 INEXACT = 0.3
 """Relative error of what is cut off by how lengths lie within octaves."""
 
@@ -49,6 +52,12 @@ class LengthLimit(NamedTuple):
         The same estimate for scores as they were cut before.
     errors_before : ndarray of float, shape (p,)
         And its standard errors.
+    left_out_if_long : ndarray of float, shape (p,)
+        What `left_out` is of a coordinate in which scores are known to be long, whatever others are.
+    errors_if_long : ndarray of float, shape (p,)
+        And its standard errors.
+    sampling_sd : float
+        Standard deviation of a sum of scores by sampling, if errors are even.
     """
 
     longest: float
@@ -56,6 +65,20 @@ class LengthLimit(NamedTuple):
     errors: Floats
     left_out_before: Floats
     errors_before: Floats
+    left_out_if_long: Floats
+    errors_if_long: Floats
+    sampling_sd: float
+
+    def beside(self, squares: Floats, sd: float, rows_per_unit: int) -> tuple[Floats, Floats]:
+        """Return what is cut off and its standard errors, where noisy sums of squared scores tell who has long ones.
+
+        Few rows with most of a coordinate's score do not stand out in `left_out`, which is thought to be of one size in
+        all coordinates; their squares do. Shapes: squares (p,); returns twice (p,).
+        """
+        # Scores of one unit may be alike, and their sum's square then c times as large as those of c rows.
+        is_long = squares - 2.0 * sd > LONG * rows_per_unit * self.sampling_sd**2
+        left_out = np.where(is_long, self.left_out_if_long, self.left_out)
+        return left_out, np.where(is_long, self.errors_if_long, self.errors)
 
 
 def octaves(lengths: Floats, least: float) -> Integers:
@@ -86,27 +109,31 @@ def length_limit(
     >>> length_limit(np.array([[400.0], [150.0], [0.0], [0.0], [0.0], [0.0]]), 10.0, 1.0, 99.0, 140.0, 40.0).longest
     2.0
     """
-    if tails is not None:
-        posteriors = [_posterior(column[:, None], sd, True) for column in np.transpose(sums)]
-        likely, variances = (np.hstack(parts) for parts in zip(*posteriors, strict=True))
-    else:
-        likely, variances = _posterior(sums, sd)
+    if_long = _posteriors(sums, sd)
+    likely = if_long if tails is not None else _posterior(sums, sd)
     starts = least * 2.0 ** np.arange(OCTAVES + 1)
     middles = np.minimum(MIDDLE * starts[:-1], largest)
 
-    def cut_off(limit: float) -> tuple[Floats, Floats]:
-        beyond = np.maximum(middles - limit, 0.0)
-        left_out = beyond @ likely
+    def cut_off(limit: float, moments: tuple[Floats, Floats]) -> tuple[Floats, Floats]:
+        beyond, (means, variances) = np.maximum(middles - limit, 0.0), moments
+        left_out = beyond @ means
         return left_out, np.sqrt((beyond**2) @ variances + (INEXACT * left_out) ** 2)
 
-    before = cut_off(min(tails or least, largest))
-    best, least_error = LengthLimit(least, np.zeros(sums.shape[1]), np.zeros(sums.shape[1]), *before), np.inf
+    best, least_error = least, np.inf
     for limit in np.minimum(starts, largest):
-        left_out, errors = cut_off(limit)
+        _, errors = cut_off(limit, likely)
         error = sampling_sd**2 + (noise * limit) ** 2 + float((errors**2).mean())
         if error < least_error:
-            best, least_error = LengthLimit(float(limit), left_out, errors, *before), error
-    return best
+            best, least_error = float(limit), error
+    before = cut_off(min(tails or least, largest), likely)
+    return LengthLimit(best, *cut_off(best, likely), *before, *cut_off(best, if_long), sampling_sd)
+
+
+def _posteriors(sums: Floats, sd: float) -> tuple[Floats, Floats]:
+    """Return the same as `_posterior` with tails, of each coordinate by itself."""
+    posteriors = [_posterior(column[:, None], sd, True) for column in np.transpose(sums)]
+    means, variances = (np.hstack(parts) for parts in zip(*posteriors, strict=True))
+    return means, variances
 
 
 def _posterior(sums: Floats, sd: float, has_tails: bool = False) -> tuple[Floats, Floats]:

@@ -1,5 +1,6 @@
 """A second pass of a linear regression: sums of whitened columns and residuals, released once with additive noise."""
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -118,7 +119,7 @@ class WhitenedSums:
 
         `limit`: the one of its scores.
         """
-        p = len(self.columns)
+        p, c = len(self.columns), self.design.metadata.rows_per_unit
         upper = np.triu_indices(p, 1)
         blocks = {
             "X'r": sums[:p, p],
@@ -130,6 +131,11 @@ class WhitenedSums:
         }
         drawn = drawn_together(estimates, {name: values.tolist() for name, values in blocks.items()}, budget, rng)
         variances = {estimate.name: estimate.variance(budget) for estimate in estimates}
+        scores_unit, left_out, errors = whitening.stretch * unit_norm(c), limit.left_out, limit.errors
+        if self.robust:
+            step = (GRID / (scores_unit * whitening.longest)) ** 2
+            sd = math.sqrt(variances["diagonal of scores"]) / step
+            left_out, errors = limit.beside(_scaled(drawn["diagonal of scores"], step), sd, c)
         return WhitenedRecord(
             places=places,
             matrix=tuple(tuple(float(value) for value in row) for row in whitening.matrix),
@@ -137,13 +143,13 @@ class WhitenedSums:
             norm=whitening.norm,
             cut=whitening.cut,
             longest=whitening.longest,
-            left_out=tuple(limit.left_out.tolist()),
-            left_out_errors=tuple(limit.errors.tolist()),
+            left_out=tuple(left_out.tolist()),
+            left_out_errors=tuple(errors.tolist()),
             gram=_symmetric(drawn["diagonal of X'X"], drawn.get("X'X", [])),
             xty=tuple(drawn["X'r"]),
             yty=drawn["r'r"][0],
             scores=_symmetric(drawn["diagonal of scores"], drawn.get("scores", [])) if self.robust else None,
-            scores_unit=whitening.stretch * unit_norm(self.design.metadata.rows_per_unit),
+            scores_unit=scores_unit,
             gram_variance=variances["diagonal of X'X"],
             xty_variance=variances["X'r"],
             yty_variance=variances["r'r"],
