@@ -102,6 +102,23 @@ def test_a_limit_lies_between_noise_and_what_is_cut_off():
         assert np.all(np.abs(limit.left_out - cut_off) <= 2.0 * limit.errors)
 
 
+def test_squares_tell_which_coordinate_has_long_scores():
+    """Few long scores hide in the noise of all octaves: their squares make the error of what is cut off larger."""
+    rng = np.random.default_rng(5)  # noqa: TID251 - noise of a simulation
+    is_within = []
+    for _ in range(200):
+        truth = 20.0 * 0.45 ** np.arange(OCTAVES)[:, None] * rng.normal(size=(OCTAVES, 1)) * [1.0, 0.0, 0.0, 0.0]
+        limit = length_limit(truth + 10.0 * rng.normal(size=truth.shape), 10.0, 1.0, 99.0, 200.0, 200.0)
+        cut_off = np.maximum(1.4 * 2.0 ** np.arange(OCTAVES) - limit.longest, 0.0) @ truth
+        left_out, errors = limit.beside(np.array([9.0, 1.0, 1.0, 1.0]) * 200.0**2, 200.0**2 * 0.1, 1)
+        assert errors[1:].tolist() == limit.errors[1:].tolist()
+        both = ((limit.left_out, limit.errors), (left_out, errors))
+        is_within.append([abs(estimate - cut_off)[0] < 1.96 * error[0] for estimate, error in both])
+    alike, beside = np.mean(is_within, axis=0)
+    assert beside > 0.75 > 0.4 > alike
+    assert limit.beside(np.full(4, 9.0 * 200.0**2), 0.0, 9)[1].tolist() == limit.errors.tolist()  # one unit's rows
+
+
 def test_noise_is_not_taken_for_what_is_cut_off():
     """Of sums of noise alone next to nothing is added; where no row is longer than the limit, nothing."""
     rng = np.random.default_rng(4)  # noqa: TID251 - noise of a simulation
