@@ -42,7 +42,7 @@ CELLS_OF_OTHERS = {
 }
 """Where columns are not uniform and independent."""
 CELLS_OF_MANY = {
-    "replace_one": ((1000, 1.0), (3000, 1.0), (10_000, 1.0)),
+    "replace_one": ((300, 1.0), (1000, 1.0), (3000, 1.0), (10_000, 1.0)),
     "add_or_remove_one": ((1000, 1.0), (3000, 1.0)),
 }
 """Where there are more than six columns."""
@@ -56,7 +56,10 @@ METHODS: dict[str, tuple[str, dict[str, Any]]] = {
     "threshold, signs": ("sis", THRESHOLD | {"saturation": 1e-6}),
     "threshold, signs, .2": ("sis", THRESHOLD | {"saturation": 1e-6, "max_false": 0.2}),
     "sis, k=3, by default": ("sis", {"n_features_to_select": 3, "noise_test": False}),
-    "sis, k=3": ("sis", {"n_features_to_select": 3, "y_center": "middle"}),
+    "sis, k=3, center known, cut": (
+        "sis",
+        {"n_features_to_select": 3, "y_center": "middle", "saturation": 0.1, "noise_test": False},
+    ),
     "moments": ("moments", {}),
     "moments, uncorrelated": ("moments", {"uncorrelated": True, "y_bound": 4.0}),
     "pcls": ("pcls", {}),

@@ -25,7 +25,11 @@ from discreet_papers.swope_tables import by_lasso, microarray, scaled
 
 K, EPSILONS = 5, (2.0, 5.0, 10.0)
 ASKED = (0.30, 0.60, 0.80)
-METHODS: dict[str, dict[str, Any]] = {"one box": {}, "median splits": {"median_split": True}}
+METHODS: dict[str, dict[str, Any]] = {
+    "one box": {"association": "products"},
+    "median splits": {"association": "median_split"},
+    "kendall": {"association": "kendall"},
+}
 
 
 @dataclass(frozen=True, eq=False)

@@ -35,7 +35,7 @@ from discreet.kernels.glm.objective_perturbation import minimized
 from discreet.mechanisms.rng import Source
 from discreet.methods.base.method import Method
 from discreet.methods.following_step import FollowingStep
-from discreet.methods.screening import median_split, two_stage
+from discreet.methods.screening import noise_test, order_scores, two_stage
 from discreet.release import STATED
 from discreet.workflow.priced_request import PricedRequest, price
 from tests.privacy.noise_entries import ENTRIES, IGNORED, Call, Minimum, cost_within, lattice_of, places, price_of
@@ -237,7 +237,7 @@ def _wrapped(run: _Run) -> Iterator[None]:
         for module, name in places():
             where = module.__name__.rsplit(".", 1)[-1]
             patch.setattr(module, name, wrapper(name, where, getattr(module, name)))
-        for method in (two_stage, median_split):
+        for method in (two_stage, order_scores, noise_test):
             every = method.all_rows
             patch.setattr(method, "all_rows", lambda table, design, every=every: run.rows(every(table, design)))
         patch.setattr(FollowingStep, "on", run.following(FollowingStep.on))

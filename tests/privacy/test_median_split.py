@@ -8,7 +8,7 @@ import pytest
 
 from discreet.kernels.moments.moments import GRID
 from discreet.methods.base.rows_in_memory import all_rows
-from discreet.methods.screening import median_split, sis, target_plan
+from discreet.methods.screening import order_scores, target_plan
 from discreet.methods.screening.sis import IndependenceScreening
 from tests.privacy.screenings import reached, table_of
 
@@ -20,7 +20,7 @@ NAN, INF = float("nan"), float("inf")
 def screening(**more):
     """One of the columns, by one-shot noise."""
     choice = {"n_features_to_select": 1, "mechanism": "one_shot", "y_center": "middle"}
-    return IndependenceScreening(epsilon=EPSILON, median_split=True, **choice | more)
+    return IndependenceScreening(epsilon=EPSILON, association="median_split", **choice | more)
 
 
 def neighbors(relation, rows, new):
@@ -81,9 +81,9 @@ def widths(monkeypatch, n_rows, more):
     """How many columns are held at once, with one row and with more, where the number of rows is private."""
     held = []
     monkeypatch.setattr(
-        median_split, "all_rows", lambda table, design: (held.append(len(design.features)), all_rows(table, design))[1]
+        order_scores, "all_rows", lambda table, design: (held.append(len(design.features)), all_rows(table, design))[1]
     )
-    monkeypatch.setattr(median_split, "SPLIT_CELLS", 40)
+    monkeypatch.setattr(order_scores, "SPLIT_CELLS", 40)
     for n in (n_rows, n_rows + more):
         reached(monkeypatch, screening(n0=10), table_of([[0.0] * 9 + [1.0]] * n, "add_or_remove_one"))
     return held
@@ -96,11 +96,10 @@ def test_groups_of_columns_do_not_follow_from_the_rows(monkeypatch):
 
 def test_groups_by_the_number_of_rows_are_flagged(monkeypatch):
     """Control: as wide as memory allows for the rows that there are; one row more makes all groups others."""
-    by_rows = inspect.getsource(median_split.split_scores).replace("(n_rows or TYPICAL_ROWS)", "table.about_rows()")
+    by_rows = inspect.getsource(order_scores._groups).replace("(n_rows or TYPICAL_ROWS)", "table.about_rows()")
     assert "table.about_rows()" in by_rows
-    monkeypatch.setattr(median_split, "split_scores", median_split.split_scores)  # to be put back
-    exec(by_rows, vars(median_split))  # noqa: S102 - the product's own code, broken
-    monkeypatch.setattr(sis, "split_scores", median_split.split_scores)
+    monkeypatch.setattr(order_scores, "_groups", order_scores._groups)  # to be put back
+    exec(by_rows, vars(order_scores))  # noqa: S102 - the product's own code, broken
     held = widths(monkeypatch, 10, 1)
     assert held[: len(held) // 2] != held[len(held) // 2 :]
 

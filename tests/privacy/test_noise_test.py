@@ -11,13 +11,21 @@ from tests.privacy.screenings import table_of
 
 RELATIONS = ("replace_one", "add_or_remove_one")
 FALLING = [[place / 50.0, 0.0, -place / 50.0] for place in range(-20, 20)]
+ASKED = {"n_features_to_select": 1, "n0": 40, "noise_test": True}
 ABOVE, INSIDE = [1.0, 0.0, 1.0], [0.01, 0.3, -0.01]
+
+
+@pytest.fixture(autouse=True, params=["products", "kendall"])
+def association(request, monkeypatch):
+    """Bins of bounded columns, and cells as they are."""
+    monkeypatch.setitem(ASKED, "association", request.param)
 
 
 def reached(monkeypatch, rows, relation, units=None, **more):
     """What gets noise, in steps, and the test."""
     table, kept = table_of(rows, relation, units, **more), []
-    test = IndependenceScreening(n_features_to_select=1, n0=40, noise_test=True).prepare(table.metadata, "y").test
+    test = IndependenceScreening(**ASKED).prepare(table.metadata, "y").test
+    assert test.design.by_order == (ASKED["association"] == "kendall")
 
     def noiseless(values, scale, rng):
         kept.append([int(value) for value in values])

@@ -216,7 +216,7 @@ def test_the_mean_costs_what_its_event_says():
 @settings(max_examples=60, deadline=None)
 @given(st.lists(CELL, min_size=1, max_size=8), CELL, CELL)
 def test_what_the_median_rests_on_moves_within_its_sensitivity(cells, old, new):
-    """By default the center is a median: the range of the changes of the distances in rank, over all places."""
+    """The center of products is a median: the range of the changes of the distances in rank, over all places."""
     for relation, tables in (
         ("replace_one", ([*cells, old], [*cells, new])),
         ("add_or_remove_one", (cells, [*cells, new])),
@@ -224,7 +224,7 @@ def test_what_the_median_rests_on_moves_within_its_sensitivity(cells, old, new):
         distances = []
         for values in tables:
             table = table_of([[0.0, 0.0, y] for y in values], relation)
-            prepared = IndependenceScreening(n_features_to_select=1).prepare(
+            prepared = IndependenceScreening(n_features_to_select=1, association="products").prepare(
                 metadata_of(["x0", "x1"], relation, 9), "y"
             )
             assert isinstance(prepared.center, Median)

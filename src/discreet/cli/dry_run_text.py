@@ -67,9 +67,9 @@ def show_dry_run(record: Mapping[str, Any], json_: bool, expected: "Sequence[Twi
             f"  false column chance {plain(noise.max_false, 3)} at most if no column is associated with the target"
         )
     if noise.threshold is not None:
-        lines.append(f"  threshold    a score of {count(math.ceil(noise.threshold))}; a row adds 1 at most")
+        lines.append(f"  threshold    a score of {count(math.ceil(noise.threshold))}; {_of_a_row(parameters)}")
     if record["method"] == "sis" and parameters["n_features_to_select"] != "auto":
-        lines.append(f"  stands out   {_standing_out(noise, parameters['n_features_to_select'])}")
+        lines.append(f"  stands out   {_standing_out(noise, parameters)}")
     lines += _chance(record.get("chance"))
     lines.append(f"  numerics     {noise.numerics}")
     opened = "No private data were opened" if "public" in parameters else "No data were opened"
@@ -103,11 +103,16 @@ def cost(record: Mapping[str, Any]) -> str:
     return f"epsilon {number(spent['epsilon'])}{delta}, {record['neighboring']}"
 
 
-def _standing_out(noise: "NoiseRecord", n_selected: int) -> str:
+def _of_a_row(parameters: Mapping[str, Any]) -> str:
+    """The most that a score can be: of n rows n, and of all pairs of rows, each counted by both, n / 2."""
+    return f"a row adds {'a half' if parameters.get('association') == 'kendall' else '1'} at most"
+
+
+def _standing_out(noise: "NoiseRecord", parameters: Mapping[str, Any]) -> str:
     """About what a column needs to be chosen: the noise that the last one chosen, or the set of them, must beat."""
-    rivals = (noise.n_candidates or 1) / (n_selected if noise.mechanism == "one_shot" else 1)
+    rivals = (noise.n_candidates or 1) / (parameters["n_features_to_select"] if noise.mechanism == "one_shot" else 1)
     lead = count(math.ceil(noise.scale * max(math.log(rivals), 1.0)))
-    return f"a column whose score is about {lead} above others; a row adds 1 at most, and most add far less"
+    return f"a column whose score is about {lead} above others; {_of_a_row(parameters)}, and most add far less"
 
 
 def _chance(record: Mapping[str, Any] | None) -> list[str]:

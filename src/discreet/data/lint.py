@@ -204,7 +204,7 @@ def _column(
     if isinstance(column, Features) and not column.is_declared:
         yield _warning(
             place,
-            "Features without bounds can only be screened by median splits (--method sis --median-split). Declare "
+            "Features without bounds can only be screened by their order (--method sis --association kendall). Declare "
             "lower and upper, the same for all, for anything else.",
         )
     elif not column.is_declared and not (isinstance(column, NumericColumn) and column.bounds == "private"):

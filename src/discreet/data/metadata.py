@@ -352,9 +352,7 @@ class Metadata(MetadataFields):
             )
         if not column.is_declared:
             subject = "The features" if column is self.features else f"Column {name[:80]!r}"
-            screened = (
-                " Only median splits do without (--method sis --median-split)." if column is self.features else ""
-            )
+            screened = " Only --method sis --association kendall does without." if column is self.features else ""
             raise MetadataError(f"{subject} must have public {how_to_declare(column)}{screened}")
         return column
 

@@ -43,8 +43,8 @@ class ScoreDesign:
         (0, 1].
     shift : float
         What is taken off the scaled target, in [-1, 1]; the rest is divided by 1 + abs(shift).
-    splits : bool
-        Whether features are split at their medians: they need no bounds, and `encode` keeps the order of their cells.
+    by_order : bool
+        Whether features count by the order of their cells alone: they need no bounds, and `encode` keeps the order.
 
     Notes
     -----
@@ -65,7 +65,7 @@ class ScoreDesign:
     codes: tuple[tuple[str, float], ...] | None = None
     saturation: float = 1.0
     shift: float = 0.0
-    splits: bool = False
+    by_order: bool = False
 
     @classmethod
     def plan(
@@ -77,7 +77,7 @@ class ScoreDesign:
         bound: float | None = None,
         level: str | None = None,
         codes: Mapping[str, float] | None = None,
-        splits: bool = False,
+        by_order: bool = False,
     ) -> "ScoreDesign":
         """Return the design of a request, or say what the metadata lacks.
 
@@ -98,8 +98,8 @@ class ScoreDesign:
             Of a target that is a category: its rows are coded 1, all others -1.
         codes : dict of str to float, optional
             Of a target that is a category: the number of each level.
-        splits : bool
-            Whether features are split at their medians.
+        by_order : bool
+            Whether features count by the order of their cells alone.
 
         Returns
         -------
@@ -109,14 +109,14 @@ class ScoreDesign:
         Raises
         ------
         MetadataError
-            When a column is not declared, a feature is a category, or one that is not split has no bounds.
+            When a column is not declared, a feature is a category, or one has no bounds but must.
         InvalidParameterError
             When names repeat, or center, bound, level and codes do not fit.
         """
         response = metadata.declared(target)
         if not len(features):
             raise InvalidParameterError("At least one feature is needed. Name some with --candidates.")
-        _check_features(metadata, target, features, splits)
+        _check_features(metadata, target, features, by_order)
         if isinstance(response, NumericColumn):
             if level is not None or codes is not None:
                 raise InvalidParameterError(
@@ -124,12 +124,12 @@ class ScoreDesign:
                 )
             middle, half = half_width(response)
             y_center, y_bound = _interval(middle - half, middle + half, center, bound)
-            return cls(metadata, target, features, y_center, y_bound, splits=splits)
+            return cls(metadata, target, features, y_center, y_bound, by_order=by_order)
         numbers_of = _codes(response, target, level, codes)
         ends = [number for _, number in numbers_of]
         y_center, y_bound = _interval(min(ends), max(ends), center, bound)
         coded = None if level is not None else numbers_of
-        return cls(metadata, target, features, y_center, y_bound, level, coded, splits=splits)
+        return cls(metadata, target, features, y_center, y_bound, level, coded, by_order=by_order)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -138,8 +138,8 @@ class ScoreDesign:
 
     @property
     def n_columns(self) -> int:
-        """Number of integers a row becomes: one a feature, two where features are split, then the target's."""
-        return len(self.features) * (2 if self.splits else 1) + 1
+        """Number of integers a row becomes: one a feature, two where their order counts, then the target's."""
+        return len(self.features) * (2 if self.by_order else 1) + 1
 
     @cached_property
     def scales(self) -> Scales:
@@ -162,7 +162,7 @@ class ScoreDesign:
             The same otherwise.
         """
         part = replace(self, features=self.features[start:stop])
-        if not self.splits:
+        if not self.by_order:
             part.__dict__["scales"] = self.scales.part(start, stop)  # looked up once, not for each group
         return part
 
@@ -220,7 +220,7 @@ class ScoreDesign:
         batch = declared_batch(batch, self.metadata, (*self.features, self.target))
         p = len(self.features)
         cells = np.empty((batch.num_rows, self.n_columns), dtype=np.int16, order="F")
-        if p and self.splits:
+        if p and self.by_order:
             cells[:, : 2 * p] = order_cells(self._declared(matrix_of(batch.columns[:p]).T))
         elif p:
             cells[:, :p] = self.scales.cells(matrix_of(batch.columns[:p]).T)
@@ -266,21 +266,21 @@ def are_alike(metadata: Metadata, features: Sequence[str]) -> bool:
     return features is declared.names
 
 
-def _check_features(metadata: Metadata, target: str, features: Sequence[str], splits: bool) -> None:
+def _check_features(metadata: Metadata, target: str, features: Sequence[str], by_order: bool) -> None:
     if are_alike(metadata, features):
         if metadata.features is not None:
-            _numeric(metadata, features[0], splits)
+            _numeric(metadata, features[0], by_order)
         return
     if len(set(features)) < len(features):
         raise InvalidParameterError("Features must not repeat. Name each column once.")
     for name in features:
-        _numeric(metadata, name, splits)
+        _numeric(metadata, name, by_order)
         if name == target:
             raise InvalidParameterError(f"The target cannot be a feature, but {name[:60]!r} is both. Drop one.")
 
 
-def _numeric(metadata: Metadata, name: str, splits: bool = False) -> NumericColumn:
-    column = metadata.column(name) if splits else None
+def _numeric(metadata: Metadata, name: str, by_order: bool = False) -> NumericColumn:
+    column = metadata.column(name) if by_order else None
     column = metadata.declared(name) if column is None else column
     if not isinstance(column, NumericColumn):
         raise MetadataError(

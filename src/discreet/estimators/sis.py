@@ -23,7 +23,7 @@ _NOT_OWN = {
     "max_size",
     "forced",
     "groups",
-    "median_split",
+    "association",
     "noise_test",
 }
 
@@ -47,8 +47,9 @@ class DPSIS(SubsetSelector, IndependenceParameters):
     Notes
     -----
     Claims: ``methods/screening/sis.privacy.md`` and, with a score of your own,
-    ``methods/screening/own_score.privacy.md``. Scores are covariances on the columns' declared ranges: a column that
-    varies little within wide bounds scores little. Tight public bounds matter more than the mechanism.
+    ``methods/screening/own_score.privacy.md``. By default columns are scored by the order of their cells, where
+    the number of rows is known and the target has many values. Other scores are covariances on the columns' declared
+    ranges: a column that varies little within wide bounds then scores little.
 
     References
     ----------

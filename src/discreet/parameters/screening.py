@@ -67,6 +67,9 @@ Sensitivity = Annotated[float, SIZE]
 SENSITIVITY = "Most that one unit changes a score, as the user declared."
 
 
+Association = Literal["auto", "kendall", "median_split", "products"]
+
+
 class ScreeningParameters(Parameters):
     """What all screenings share."""
 
@@ -106,7 +109,7 @@ class ScreeningParameters(Parameters):
 
 
 class IndependenceParameters(ScreeningParameters):
-    """Of screening by products with the target."""
+    """Of screening by each column's association with the target."""
 
     n_features_to_select: Annotated[
         Annotated[int, Field(ge=1)] | Literal["auto"],
@@ -129,14 +132,18 @@ class IndependenceParameters(ScreeningParameters):
             "rows, the smaller. With n_features_to_select=auto it is between 0.3 and 1 for columns. Else it is 1."
         ),
     ] = None
-    median_split: Annotated[
-        bool,
+    association: Annotated[
+        Association,
         Field(
-            description="Split each column at its own median. It then needs no bounds: rows of its upper "
-            "half count against those of its lower half, and one row changes a score by twice as much. Skewed columns "
-            "and wide bounds cost nothing. It cannot be used with tables with one value in each row."
+            description="How a column's association with the target is measured. `kendall` takes all pairs of rows: "
+            "those in which both rise, less those in which one rises and the other falls. `median_split` takes the "
+            "target over the upper half of a column, less that over its lower half. For both, columns need no bounds, "
+            "and skewed columns or wide bounds cost nothing. `products` multiplies both, scaled to their bounds. "
+            "`auto` is `kendall` where the target has more than two values, nothing is stated of its center, bound or "
+            "saturation, and the number of rows is known and small; elsewhere it is `products`. Tables with one value "
+            "in each row have `products` only."
         ),
-    ] = False
+    ] = "auto"
     y_center: Annotated[
         PublicCenter | Literal["private", "middle"],
         Field(

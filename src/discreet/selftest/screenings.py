@@ -17,6 +17,12 @@ HALVES = both_ways(
     (-0.9, 0.9, 1.0),
 )
 """A row that takes from one column's split all that it can give another's."""
+TURNED = both_ways(
+    [(place / 32.0, (7 * place % 41) / 64.0, -place / 32.0) for place in range(-24, 24)],
+    (1.0, 1.0, 1.0),
+    (-1.0, -1.0, 1.0),
+)
+"""Rows that fall in one column and have no order in the other: a row takes from one score what it gives the other."""
 MANY_ROWS = 100_000
 """As a guess of their number: a bound of the target is bought by rule."""
 IN_ORDER = tuple((place + 0.5) * 2.0**-64 for place in range(100))
@@ -39,9 +45,11 @@ def _screening(relation: str, epsilon: float, _: int) -> Iterator[Evidence]:
         {"n_features_to_select": "auto", "y_center": "middle", "n0": 20},
     )
     cases = [Case("DPSIS", f"P9: {words_of(kind)}", "sis", "sis", P9, untested | kind) for kind in kinds]
-    splits = untested | {"mechanism": "one_shot", "median_split": True, "y_center": "middle"}
+    splits = untested | {"mechanism": "one_shot", "association": "median_split", "y_center": "middle"}
     cases.append(Case("DPSIS", "rows cross a median", "sis", "sis", HALVES, splits, words=IN_ORDER,
                       rows_per_unit=(1,)))  # fmt: skip
+    pairs = untested | {"mechanism": "one_shot", "association": "kendall"}
+    cases.append(Case("DPSIS", "a row turns all of its pairs", "sis", "sis", TURNED, pairs, rows_per_unit=(1,)))
     most = 2.0 if relation == "replace_one" else 1.0
     cases += [
         Case("DPSIS, own score", f"P9: {mechanism}", "own-score", "own_score", P9, rows_per_unit=(1,),

@@ -190,7 +190,8 @@ def _supposes(choice: Selection) -> Supposition | None:
     parameters = choice.parameters
     if not choice.is_screening:
         return None if choice.is_of_likelihood else "clip"
-    if choice.noise.threshold is not None or "y_saturation" in parameters or parameters.get("median_split"):
+    is_by_order = parameters.get("association") in ("kendall", "median_split")
+    if choice.noise.threshold is not None or "y_saturation" in parameters or is_by_order:
         return "normal"
     return "values" if parameters.get("codes") or parameters.get("level") or "y_bound" not in parameters else "even"
 
@@ -200,17 +201,20 @@ def _of_screening(choice: Selection) -> float | None:
     if choice.noise.threshold is not None:
         from discreet.methods.screening.threshold_choice import EXPECTED  # as other choices need it not
 
+        is_kendall = choice.parameters.get("association") == "kendall"
+        # Standard deviation of a score, and the most that it can be, both of normal variables.
+        sd, most = (math.sqrt(n_rows) / 3.0, n_rows / 2.0) if is_kendall else (math.sqrt(n_rows), n_rows)
         below, lead = NormalDist().inv_cdf(SHARE), 0.0
         if choice.noise.mechanism == "cube":
             n_scores = (
                 choice.parameters.get("n_screened") or choice.n_candidates
             )  # more are not scored beside each other
-            below *= math.sqrt(1.0 + cube_variance(n_scores, choice.noise.scale) / n_rows)
+            below *= math.sqrt(1.0 + cube_variance(n_scores, choice.noise.scale) / sd**2)
         else:  # dropped, a column adds log b to a subset's weight
             lead = choice.noise.scale * math.log(max(choice.n_candidates / EXPECTED, 1.0) / (1.0 - SHARE))
         # A product of two signs of normal variables has the mean 2 / pi asin(correlation), which is about that of
-        # saturated cells.
-        share = (choice.noise.threshold + lead + below * math.sqrt(n_rows)) / n_rows
+        # saturated cells, and of pairs of rows.
+        share = (choice.noise.threshold + lead + below * sd) / most
         return math.sin(math.pi / 2.0 * share) if share <= 1.0 else share
     return correlation_of_screening(choice.noise, choice.parameters, choice.n_candidates, n_rows)
 

@@ -21,9 +21,6 @@ PRIVATE_CLIP = {"y_bound": "private", "y_quantile": 0.5, "shares": {"y_bound": 0
 SCREENED = (1, 2, 3, 5)
 """Columns that a screening selects."""
 
-SATURATION = 0.3
-"""Of a screening that counts cells beyond this part of a half range as at its end: it suits narrow columns."""
-
 READINGS = ("auto", "aic", "bic")
 """Penalties under which one release of moments is read."""
 
@@ -164,7 +161,12 @@ def _screenings(guess: dict[str, int], n_candidates: int) -> list[Rival]:
             name = f"sis, {k} column{'' if k == 1 else 's'}"
             compared += [
                 Rival(name, "sis", parameters),
-                Rival(f"{name}, saturation {SATURATION:g}", "sis", {**parameters, "saturation": SATURATION}),
+                Rival(f"{name}, products", "sis", {**parameters, "association": "products"}),
             ]
     unnumbered: dict[str, Any] = {"n_features_to_select": "auto", **guess}
-    return [*compared, Rival("sis, above a threshold", "sis", unnumbered)]  # a lower one would be called noise
+    # A lower threshold would be called noise.
+    return [
+        *compared,
+        Rival("sis, above a threshold", "sis", unnumbered),
+        Rival("sis, above a threshold, products", "sis", {**unnumbered, "association": "products"}),
+    ]

@@ -46,7 +46,7 @@ def test_screening_takes_numbers():
     """Screening is left out where a candidate is a category, and never selects all."""
     assert "sis" not in {one.method for one in found(metadata(4, 500, group=LEVELS))[1]}
     asked = [one.parameters["n_features_to_select"] for one in found(metadata(3, 500))[1] if one.method == "sis"]
-    assert asked == [1, 1, 2, 2, "auto"]
+    assert asked == [1, 1, 2, 2, "auto", "auto"]
 
 
 def test_one_release_of_moments_is_read_under_all_penalties():

@@ -25,7 +25,7 @@ def test_figures_that_are_sure_need_no_more_tables(monkeypatch, tmp_path):
     """
     facts = {"epsilons": (10.0, 1.0)}  # the second one is compared
     sure, unsure = (
-        {row["epsilon"]: row for row in planned(monkeypatch, tmp_path, n_rows, **facts).rows} for n_rows in (20_000, 60)
+        {row["epsilon"]: row for row in planned(monkeypatch, tmp_path, n_rows, **facts).rows} for n_rows in (20_000, 30)
     )
     assert sure[10.0]["right"] == 1.0
     assert sure[10.0]["n_draws"] < COUNTS[0].many

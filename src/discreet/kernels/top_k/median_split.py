@@ -24,15 +24,21 @@ def order_cells(values: Floats) -> Cells:
     return halves.astype(np.uint16).view(np.int16)
 
 
+def order_codes(cells: Cells) -> Ranks:
+    """Return each pair of `order_cells` as one number, 0 where missing. Shapes: cells (n, 2 p + 1), returns (n, p)."""
+    p = cells.shape[1] // 2
+    halves = cells[:, : 2 * p].view(np.uint16).astype(np.uint64)
+    codes: Ranks = (halves[:, :p] << np.uint64(16)) | halves[:, p:]
+    return codes
+
+
 def split_sums(cells: Cells, ranks: Ranks) -> Integers:
     """Return the sum over rows i of s_ij y_i of each column j, s_ij = sign(rank of row i in column j - (m + 1) / 2).
 
     Exact. Of m rows whose cell is not missing; a missing cell counts 0. `ranks` is a random order of the rows, which
     decides between equal cells. Shapes: cells (n, 2 p + 1), of `order_cells` and the target; ranks (n,), returns (p,).
     """
-    p = cells.shape[1] // 2
-    halves = cells[:, : 2 * p].view(np.uint16).astype(np.uint64)
-    codes = (halves[:, :p] << np.uint64(16)) | halves[:, p:]
+    p, codes = cells.shape[1] // 2, order_codes(cells)
     is_there, y = codes != 0, cells[:, -1].astype(np.float64)
     # One number for cell and rank: no two are equal. Missing cells go above all others.
     keys = np.where(is_there, codes << np.uint64(32) | ranks[:, None], np.uint64(2**64 - 1))

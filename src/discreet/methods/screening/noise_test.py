@@ -16,11 +16,12 @@ from discreet.accounting.neighbors import NeighboringRelation
 from discreet.data.engine import Table
 from discreet.data.score_design import ScoreDesign
 from discreet.errors import InvalidParameterError
-from discreet.kernels.top_k.kendall_sums import joint_counts, kendall_sum
+from discreet.kernels.top_k.kendall_sums import joint_counts, kendall_of_rows, kendall_sum
 from discreet.mechanisms.additive import check_scale, discrete_laplace
 from discreet.mechanisms.rng import Source
 from discreet.methods.base.method import Preparation
 from discreet.methods.base.part import Part
+from discreet.methods.base.rows_in_memory import all_rows
 from discreet.methods.screening.standing_out import could_stand_out
 from discreet.parameters.screening import IndependenceParameters, VotesParameters
 from discreet.release import NoiseRecord, StepRecord
@@ -54,7 +55,7 @@ class NoiseTest:
     Parameters
     ----------
     design : ScoreDesign
-        Around the middle of the target's bounds, with half their width as its bound; no column is split.
+        Around the middle of the target's bounds, with half their width as its bound.
     epsilon : Fraction
         In nats.
 
@@ -106,8 +107,8 @@ class NoiseTest:
         )
         return Part("noise_test", LaplaceEvent(self.epsilon), box)
 
-    def counts(self, table: Table, selected: Sequence[str]) -> Integers:
-        """Return the joint counts of each selected column and the target.
+    def sums(self, table: Table, selected: Sequence[str]) -> tuple[int, Integers]:
+        """Return the number of rows, and Kendall's sum of each selected column and the target.
 
         Parameters
         ----------
@@ -118,13 +119,18 @@ class NoiseTest:
 
         Returns
         -------
-        ndarray of int64, shape (k, n_bins, n_bins)
-            Private. Cost: one pass over these columns.
+        int, ndarray of int64 of shape (k,)
+            Private. Of bins of both; of the cells as they are where columns count by their order. Cost: one pass over
+            these columns.
         """
+        if self.design.by_order:
+            cells = all_rows(table, replace(self.design, features=tuple(selected)))
+            return len(cells), kendall_of_rows(cells)
         n_bins = min(MOST_BINS, 2 ** int(math.log2(MOST_COUNTS / len(selected)) / 2))
         start = np.zeros((len(selected), n_bins, n_bins), dtype=np.int64)
         design = replace(self.design, features=tuple(selected))
-        return table.map_reduce(design, partial(joint_counts, n_bins=n_bins), start)
+        counts = table.map_reduce(design, partial(joint_counts, n_bins=n_bins), start)
+        return int(counts[0].sum()), np.array([kendall_sum(column) for column in counts], dtype=np.int64)
 
     def chance(self, noisy: list[int]) -> float:
         """Return how often a table without any effect gives as much, from what is released.
@@ -147,10 +153,8 @@ class NoiseTest:
         return round(chance_without_effect(noisy[0] / STEPS, *law), 6)
 
     def _deviation(self, n_rows: float) -> float:
-        """Standard deviation of S / (n - 1) without an effect: at most, and with c alike rows a unit."""
-        n = max(n_rows, 2.0)
-        # Var S = n (n - 1) (2 n + 5) / 18 without ties; with ties it is less.
-        return math.sqrt(n * (2.0 * n + 5.0) / (18.0 * (n - 1.0)) * self.design.metadata.rows_per_unit)
+        """Standard deviation of S / (n - 1) without an effect."""
+        return math.sqrt(kendall_variance(n_rows, self.design.metadata.rows_per_unit))
 
     def correlation_needed(self, n_rows: float) -> float:
         """Return the correlation of normal variables that the test tells from chance in 9 of 10 draws; maybe above 1.
@@ -168,6 +172,13 @@ class NoiseTest:
         law = (self._deviation(n_rows), float(self.scale) / STEPS)
         tau = 2.0 * _distinct_association(*law, len(self.design.features)) / max(n_rows, 1.0)
         return math.sin(math.pi / 2.0 * tau) if tau <= 1.0 else tau
+
+
+def kendall_variance(n_rows: float, rows_per_unit: int) -> float:
+    """Return the variance of S / (n - 1) without an effect, S Kendall's sum: at most, and with c alike rows a unit."""
+    n = max(n_rows, 2.0)
+    # Var S = n (n - 1) (2 n + 5) / 18 without ties; with ties it is less.
+    return n * (2.0 * n + 5.0) / (18.0 * (n - 1.0)) * rows_per_unit
 
 
 def associations_tested(test: NoiseTest, table: Table, selected: Sequence[str], rng: Source) -> StepRecord:
@@ -193,9 +204,8 @@ def associations_tested(test: NoiseTest, table: Table, selected: Sequence[str], 
     -----
     Claim: ``noise_test.privacy.md``. Cost: one pass over the selected columns; 8 bytes a pair of bins.
     """
-    counts = test.counts(table, selected)
-    n_rows = int(counts[0].sum())
-    largest = max(abs(kendall_sum(column)) for column in counts)
+    n_rows, sums = test.sums(table, selected)
+    largest = int(np.abs(sums).max())
     exact = [largest * STEPS // max(n_rows - 1, 1)]
     exact += [] if test.knows_count else [STEPS_OF_COUNT * n_rows]
     noisy = discrete_laplace(exact, test.scale, rng)
@@ -229,7 +239,7 @@ def plan_noise_test(
     metadata = design.metadata
     if not method.noise_test:
         return None
-    if not _is_possible(design):
+    if not _is_possible(method, design):
         raise InvalidParameterError(
             "noise_test must have a table of a column a feature, and columns that are not split. Drop it."
         )
@@ -264,7 +274,7 @@ def prepare_with_default_test(
     if method.noise_test is not None:
         return prepare(method.noise_test)
     without = prepare(False)
-    if method.n_features_to_select == "auto" or not _is_possible(design):
+    if method.n_features_to_select == "auto" or not _is_possible(method, design):
         return without
     n_rows = design.metadata.n_rows if design.metadata.n_rows is not None else method.n0
     if could_stand_out(without.noise, without.parameters, len(design.features), n_rows) is False:
@@ -274,8 +284,8 @@ def prepare_with_default_test(
     return without
 
 
-def _is_possible(design: ScoreDesign) -> bool:
-    return design.metadata.layout is None and not design.splits
+def _is_possible(method: IndependenceParameters | VotesParameters, design: ScoreDesign) -> bool:
+    return design.metadata.layout is None and getattr(method, "association", None) != "median_split"
 
 
 def epsilon_beside(test: NoiseTest | None, epsilon: Fraction) -> Fraction:

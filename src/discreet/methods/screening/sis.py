@@ -19,18 +19,19 @@ from discreet.mechanisms.rng import Source
 from discreet.methods.base.candidates import columns_progress, columns_read, features_of, public_candidates
 from discreet.methods.base.method import Outcome, Preparation, Progress
 from discreet.methods.base.request_facts import not_protected
-from discreet.methods.screening.median_split import split_scores
 from discreet.methods.screening.noise_test import (
     associations_tested,
     epsilon_beside,
+    kendall_variance,
     plan_noise_test,
     prepare_with_default_test,
 )
+from discreet.methods.screening.order_scores import KENDALL_STEPS, kendall_scores, split_scores
 from discreet.methods.screening.screener import Screening, target_coding
 from discreet.methods.screening.step_down import StepDown, thresholds_for
 from discreet.methods.screening.target_bound import Bound
 from discreet.methods.screening.target_center import CLAIM, Center
-from discreet.methods.screening.target_plan import TargetPlan
+from discreet.methods.screening.target_plan import TargetPlan, association_of
 from discreet.methods.screening.threshold_choice import (
     MAX_FALSE,
     AboveThreshold,
@@ -44,7 +45,11 @@ from discreet.methods.subset_selection.subset_regression import events_of
 from discreet.parameters.screening import IndependenceParameters
 from discreet.release import NoiseRecord, StepRecord
 
-UNIT, UNIT_OF_SPLITS = "products of scaled columns", "rows above less rows below each column's median"
+UNITS = {
+    "products": "products of scaled columns",
+    "median_split": "rows above less rows below each column's median",
+    "kendall": "rows by which pairs agree or disagree in order",
+}
 """Of the scores: a row whose cell and target both lie at their ends counts 1."""
 
 SCORE_BY_RULE = 5
@@ -52,11 +57,11 @@ SCORE_BY_RULE = 5
 
 
 class IndependenceScreening(IndependenceParameters, Screening):
-    """The k columns with the largest sums of products with the target, one column at a time.
+    """The k columns that are most associated with the target, one column at a time.
 
     References
     ----------
-    Swope, Khanna, Doldo, Roy, Raff 2024; Fan and Lv 2008; privacy specification 4.1 to 4.3.
+    Swope, Khanna, Doldo, Roy, Raff 2024; Fan and Lv 2008; Kendall 1938; privacy specification 4.1 to 4.3.
     """
 
     name: ClassVar[str] = "sis"
@@ -103,26 +108,31 @@ class IndependenceScreening(IndependenceParameters, Screening):
         MetadataError
             When a column lacks bounds, or a candidate is a category.
         """
-        if self.median_split and metadata.layout is not None:
+        if self.association in ("kendall", "median_split") and metadata.layout is not None:
             raise InvalidParameterError(
-                "median_split must have a table of a column a feature, but this one has a value a row. Drop it."
+                f"association={self.association} must have a table of a column a feature, but this one has a value a "
+                "row. Leave out association."
             )
         features = features_of(metadata, target, candidates)
         units = Units.of(features, self.forced, self.groups)
         if self.n_features_to_select != "auto":
             self.check_size(len(features))
         coding = target_coding(metadata, target, self.level, self.codes)
-        design = ScoreDesign.plan(metadata, target, features, **coding, splits=self.median_split)
-        if self.n_features_to_select == "auto" and not TargetPlan(self, design).buys_center:
+        in_order = ScoreDesign.plan(metadata, target, features, **coding, by_order=metadata.layout is None)
+        association = association_of(self, in_order)
+        by_order = association != "products"
+        design = in_order if by_order else ScoreDesign.plan(metadata, target, features, **coding)
+        method = self.model_copy(update={"association": association})
+        if self.n_features_to_select == "auto" and not TargetPlan(method, design).buys_center:
             check_number_of_rows(self.number_of_rows(metadata))
         center, bound = (value if isinstance(value, float) else None for value in (self.y_center, self.y_bound))
         if center is not None or bound is not None:  # refuses what does not fit
-            ScoreDesign.plan(metadata, target, features[:1], center, bound, **coding, splits=self.median_split)
+            ScoreDesign.plan(metadata, target, features[:1], center, bound, **coding, by_order=by_order)
 
         def prepared(noise_test: bool) -> PreparedScreening:
-            return PreparedScreening(self.model_copy(update={"noise_test": noise_test}), design, units)
+            return PreparedScreening(method.model_copy(update={"noise_test": noise_test}), design, units)
 
-        return prepare_with_default_test(self, prepared, design)
+        return prepare_with_default_test(method, prepared, design)
 
 
 class PreparedScreening(Preparation):
@@ -164,6 +174,11 @@ class PreparedScreening(Preparation):
         self.not_protected = not_protected(whole.metadata)
 
     @property
+    def step(self) -> int:
+        """Whole steps of a score in one row."""
+        return KENDALL_STEPS if self.method.association == "kendall" else GRID**2
+
+    @property
     def _saturations(self) -> tuple[float, float]:
         """Of columns and of the target."""
         n_rows = self.plan.n_rows
@@ -172,27 +187,26 @@ class PreparedScreening(Preparation):
     def _needed(self, n_rows: float) -> float:
         """A score that is seldom had by chance, in rows."""
         if not isinstance(self.choice, TopK):
-            return self._thresholds(n_rows)[0] / GRID**2
-        scale = 2.0 * float(self.choice.sensitivity / self.choice.epsilon) / GRID**2
+            return self._thresholds(n_rows)[0] / self.step
+        scale = 2.0 * float(self.choice.sensitivity / self.choice.epsilon) / self.step
         return needed_of(len(self.whole.features), scale, n_rows)
 
     def _choice(self, epsilon: Fraction) -> TopK | StepDown | AboveThreshold:
-        sensitivity, n_rows = self.plan.moved * GRID**2, self.plan.n_rows
+        sensitivity, n_rows = int(self.plan.moved * self.step), self.plan.n_rows
         if self.method.n_features_to_select == "auto":
             max_false = self.method.max_false or MAX_FALSE
-            facts = (self.units, epsilon, sensitivity, GRID**2, max_false)
+            facts = (self.units, epsilon, sensitivity, self.step, max_false)
             return thresholds_for(*facts, self.method.noise, self.method.max_size)
-        largest = None if n_rows is None else n_rows * (SCORE_BY_RULE if self.plan.is_by_rule else 1)
-        return self.method.top_k(len(self.whole.features), epsilon, sensitivity, GRID**2, largest)
+        largest = None if n_rows is None else n_rows * (1 if self.plan.is_bounded else SCORE_BY_RULE)
+        return self.method.top_k(len(self.whole.features), epsilon, sensitivity, self.step, largest)
 
     def _noise_record(self, n_rows: float | None = None) -> NoiseRecord:
         """The noise box, with the threshold where the number of rows is public, guessed or released."""
-        unit = UNIT_OF_SPLITS if self.whole.splits else UNIT
-        record = self.choice.noise_record(GRID**2, unit, self._formula(), CLAIM)
+        record = self.choice.noise_record(self.step, UNITS[self.method.association], self._formula(), CLAIM)
         n_rows = n_rows or self.plan.n_rows
         if isinstance(self.choice, TopK) or n_rows is None:
             return record
-        return record.model_copy(update={"threshold": self._thresholds(n_rows)[0] / GRID**2})
+        return record.model_copy(update={"threshold": self._thresholds(n_rows)[0] / self.step})
 
     def _thresholds(self, n_rows: float) -> tuple[int, ...]:
         """The thresholds in steps."""
@@ -202,21 +216,23 @@ class PreparedScreening(Preparation):
 
     def _variance(self, n_rows: float) -> float:
         """Variance of a score of no effect, in rows."""
+        if self.method.association == "kendall":
+            return kendall_variance(n_rows, self.whole.metadata.rows_per_unit)
         mean = self.shift or self.center
-        center_variance = mean.variance if isinstance(mean, Center) and not self.whole.splits else 0.0
+        center_variance = mean.variance if isinstance(mean, Center) and not self.whole.by_order else 0.0
         return variance_of_no_effect(n_rows, self.whole.metadata.rows_per_unit, center_variance)
 
     def _formula(self) -> str:
         rows = self.whole.metadata.rows_per_unit
         change = "one row changes" if rows == 1 else f"{rows} rows of one unit change"
-        return f"{self.choice.sensitivity // GRID**2}, the most that {change} a score by"
+        return f"{float(self.plan.moved):g}, the most that {change} a score by"
 
     def _screening(self, noise: NoiseRecord) -> StepRecord:
         return StepRecord(name="screening", event=event_record(self.choice.event), noise=noise)
 
     def _parameters(self) -> dict[str, Any]:
         parameters = {**self.method.release_parameters(), **self.choice.parameters}
-        for name in ("forced", "groups", "median_split"):  # what is not asked for is not told
+        for name in ("forced", "groups"):  # what is not asked for is not told
             if not parameters[name]:
                 del parameters[name]
         if self.method.n_features_to_select == "auto":
@@ -227,7 +243,9 @@ class PreparedScreening(Preparation):
             parameters["y_saturation"] = self._saturations[1]
         if self.whole.codes is not None:
             parameters["codes"] = dict(self.whole.codes)
-        if self.center is None:
+        if self.method.association == "kendall":
+            parameters.pop("y_center", None)
+        elif self.center is None:
             design = self._around(self._public_center)
             parameters |= {"y_center": design.center, "y_bound": design.bound}
         elif not self.plan.has_two_values:
@@ -291,7 +309,9 @@ class PreparedScreening(Preparation):
         if estimates:
             noise = self._noise_record(n_rows)
             steps = (*estimates, self._screening(noise))
-        if design.splits:
+        if self.method.association == "kendall":
+            scores = kendall_scores(table, self.whole, self.plan.n_rows, progress)
+        elif self.method.association == "median_split":
             scores = np.abs(split_scores(table, design, self.plan.n_rows, rng, progress)) * GRID
         else:
             scores = np.abs(table.products(design, columns_progress(progress, len(design.features))))

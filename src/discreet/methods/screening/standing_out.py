@@ -54,8 +54,11 @@ def correlation_of_screening(
     target_sd = 1.0 if has_two else SATURATED_SD if "y_saturation" in parameters else math.sqrt(TARGET_VARIANCE)
     # Of the others the k-th largest correlation by sampling alone, and how far its own may fall below its mean.
     by_sampling, below = NormalDist().inv_cdf(1.0 - k / (2.0 * d)), NormalDist().inv_cdf(SHARE)
-    column_sd = math.sqrt(2.0 / math.pi if parameters.get("median_split") else COLUMN_VARIANCE)
-    by_noise = lead / (math.sqrt(n_rows) * target_sd * column_sd)
+    association = parameters.get("association")
+    column_sd = math.sqrt(2.0 / math.pi if association == "median_split" else COLUMN_VARIANCE)
+    # Of normal variables of correlation r, S / (n - 1) is n / pi asin(r) in the mean, S Kendall's sum.
+    of_correlation = 1.0 / math.pi if association == "kendall" else target_sd * column_sd
+    by_noise = lead / (math.sqrt(n_rows) * of_correlation)
     return (math.hypot(by_noise, by_sampling) + below) / math.sqrt(n_rows)
 
 

@@ -8,11 +8,11 @@ from discreet.accounting.guarantee import exact
 from discreet.accounting.neighbors import NeighboringRelation
 from discreet.data.metadata import NumericColumn
 from discreet.data.score_design import ScoreDesign
-from discreet.methods.screening.median_split import MOVED
+from discreet.methods.screening.order_scores import KENDALL_MOVED, MOVED
 from discreet.methods.screening.target_bound import Bound
 from discreet.methods.screening.target_center import Center, Median, has_two_values
 from discreet.methods.subset_selection.target_scale import target_shares
-from discreet.parameters.screening import IndependenceParameters
+from discreet.parameters.screening import Association, IndependenceParameters
 
 CENTER_SHARE = 0.1
 """Of epsilon, for the target's mean.
@@ -37,6 +37,22 @@ SATURATIONS_OF_UNKNOWN = (0.5, 0.1)
 """Where nobody says how many rows there are."""
 
 
+MOST_PAIRED = 2 * 10**7
+"""Cells of a table up to which pairs of rows are compared by default: it takes about ten seconds."""
+
+
+def association_of(method: IndependenceParameters, whole: ScoreDesign) -> Association:
+    """Return how a column's association with the target is measured: as asked, or by public facts."""
+    if method.association != "auto":
+        return method.association
+    states = (method.saturation, method.y_bound, method.shares)
+    plan = TargetPlan(method, whole)
+    is_usual = method.y_center == "private" and not any(states) and whole.metadata.layout is None
+    n_rows = plan.n_rows
+    is_small = n_rows is not None and n_rows * len(whole.features) <= MOST_PAIRED
+    return "kendall" if is_usual and is_small and not plan.has_two_values else "products"
+
+
 @dataclass(frozen=True)
 class TargetPlan:
     """What is done with the target of a screening, from public facts alone.
@@ -59,16 +75,19 @@ class TargetPlan:
         return self.method.n0 if public is None else public
 
     @property
-    def moved(self) -> int:
+    def moved(self) -> Fraction:
         """The most that one unit changes a score by, in rows."""
         metadata = self.whole.metadata
-        n_rows_changed = 2 if metadata.neighboring is NeighboringRelation.REPLACE_ONE else 1
-        return n_rows_changed * metadata.rows_per_unit * (MOVED if self.whole.splits else 1)
+        replaces = metadata.neighboring is NeighboringRelation.REPLACE_ONE
+        if self.method.association == "kendall":
+            return KENDALL_MOVED[replaces] * metadata.rows_per_unit
+        n_rows_changed = 2 if replaces else 1
+        return Fraction(n_rows_changed * metadata.rows_per_unit * (MOVED if self.whole.by_order else 1))
 
     @property
     def information(self) -> float:
         """Rows times epsilon over what a unit moves; 0 where nobody says how many rows there are."""
-        return (self.n_rows or 0) * self.method.epsilon / self.moved
+        return (self.n_rows or 0) * self.method.epsilon / float(self.moved)
 
     @property
     def has_two_values(self) -> bool:
@@ -79,6 +98,8 @@ class TargetPlan:
     def is_by_rule(self) -> bool:
         """Whether a rule says how near to its center the target saturates: by default, where that center is sought."""
         method = self.method
+        if method.association == "kendall":
+            return False
         if method.n_features_to_select == "auto":
             return True
         states_nothing = method.saturation is None and method.y_bound is None and "y_bound" not in (method.shares or {})
@@ -86,19 +107,26 @@ class TargetPlan:
         return states_nothing and is_wide and method.y_center == "private" and not self.has_two_values
 
     @property
+    def is_bounded(self) -> bool:
+        """Whether a score is of a target within its bounds: usual ones are far from the most that they could be."""
+        return not self.is_by_rule and self.method.association != "kendall"
+
+    @property
     def buys_center(self) -> bool:
         """Whether the target's center is sought, and with it the number of rows where that is private.
 
         Halves are equally large, so that what is taken off the target changes no score of a median split: there the
-        center only says where a target of many values saturates.
+        center only says where a target of many values saturates. Pairs of rows need none.
         """
-        is_idle = self.whole.splits and self.has_two_values and not self._buys_count
-        return self.method.y_center == "private" and not is_idle
+        is_idle = self.whole.by_order and (self.has_two_values or self.method.association == "kendall")
+        return self.method.y_center == "private" and (self._buys_count or not is_idle)
 
     @property
     def clips_near(self) -> bool:
         """Whether the target saturates nearer than at its bounds."""
         saturates = self.method.saturation is not None or self.is_by_rule
+        if self.method.association == "kendall":
+            return False
         return (bool(self._share_of_bound) or saturates) and not self.has_two_values
 
     def center(self, epsilon: Fraction) -> Center | Median | None:
@@ -142,7 +170,7 @@ class TargetPlan:
             columns, target = next(near for most, *near in SATURATIONS if part < most)
         # Where a number of columns is fixed they are compared: one near an end of its bounds would lose beside others.
         is_free = stated is None and self.method.n_features_to_select != "auto"
-        return 1.0 if self.whole.splits or is_free else columns, target
+        return 1.0 if self.whole.by_order or is_free else columns, target
 
     @property
     def _buys_count(self) -> bool:
@@ -161,13 +189,13 @@ class TargetPlan:
             return share, Fraction(0)
         of_center = share * (SHARE_OF_MEDIAN if self.is_by_rule else Fraction(1, 2))
         # What is taken off a target changes no score of halves, but the number of rows may come with it.
-        return of_center, share - of_center if self._buys_count or not self.whole.splits else Fraction(0)
+        return of_center, share - of_center if self._buys_count or not self.whole.by_order else Fraction(0)
 
     @property
     def _share_of_bound(self) -> Fraction:
         """Of epsilon, for how far the target lies from its center: as asked, or where rows are known to suffice."""
         method, metadata, target = self.method, self.whole.metadata, self.whole.target
-        if self.has_two_values or isinstance(method.y_bound, float):
+        if self.has_two_values or isinstance(method.y_bound, float) or method.association == "kendall":
             return Fraction(0)
         stated = (method.shares or {}).get("y_bound")
         suffices = self.is_by_rule and method.saturation is None and self.information >= ENOUGH_FOR_BOUND

@@ -8,7 +8,7 @@ from scipy.stats import rankdata
 
 from discreet.kernels.top_k.median_split import order_cells, split_sums
 from discreet.mechanisms.rng import Source
-from discreet.methods.screening.median_split import random_order
+from discreet.methods.screening.order_scores import random_order
 
 NUMBERS = st.floats(allow_nan=False, allow_infinity=False, width=32) | st.sampled_from([0.0, -0.0, 1e-45, -1e-45])
 

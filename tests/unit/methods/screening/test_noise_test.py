@@ -63,7 +63,7 @@ def test_it_can_be_left_out(method):
     assert tested.choice.epsilon + tested.test.epsilon + (without.choice.epsilon - 1) <= Fraction(1)
 
 
-@pytest.mark.parametrize("options", [{"n_features_to_select": "auto"}, {"median_split": True}])
+@pytest.mark.parametrize("options", [{"n_features_to_select": "auto"}, {"association": "median_split"}])
 def test_it_is_refused_where_there_is_none(options):
     """A number that is chosen has its own chance, and split columns have no cells to compare."""
     with pytest.raises((ValueError, DiscreetError), match="noise_test"):
@@ -87,7 +87,7 @@ def test_without_a_word_it_is_made_where_a_column_could_stand_out(method):
 
 
 @pytest.mark.parametrize(
-    "asked", [{"n_features_to_select": "auto"}, {"median_split": True}, {"shares": {"y_center": 0.95}}]
+    "asked", [{"n_features_to_select": "auto"}, {"association": "median_split"}, {"shares": {"y_center": 0.95}}]
 )
 def test_without_a_word_it_is_left_out_where_it_cannot_be(asked):
     """A number that is chosen, split columns, and shares that leave nothing are no error without a word of it."""

@@ -45,11 +45,12 @@ def screened(given, seed=1, **parameters):
 
 def test_epsilon_is_split_exactly():
     """A tenth buys the median, three twentieths the mean of what is cut around it, the rest the choice."""
-    prepared = IndependenceScreening(epsilon=0.3, n_features_to_select=2, noise_test=False).prepare(metadata(), "y")
+    choice = {"epsilon": 0.3, "n_features_to_select": 2, "association": "products"}
+    prepared = IndependenceScreening(noise_test=False, **choice).prepare(metadata(), "y")
     assert [float(event.epsilon) for event in prepared.event.events] == [0.03, 0.045, 0.225]
     assert sum(event.epsilon for event in prepared.event.events) * 10 == 3
     assert [step.name for step in prepared.steps] == ["y_center", "y_shift", "screening"]
-    public = IndependenceScreening(epsilon=0.3, n_features_to_select=2, y_center="middle").prepare(metadata(), "y")
+    public = IndependenceScreening(y_center="middle", **choice).prepare(metadata(), "y")
     assert (float(public.event.epsilon), public.steps) == (0.3, ())
     other = IndependenceScreening(n_features_to_select=2, shares={"y_center": 0.25}, y_bound="furthest").prepare(
         metadata(), "y"
@@ -85,9 +86,12 @@ def test_the_bought_mean_is_near_the_mean(relation):
     """Within noise, in the target's own unit, and within its bounds whatever the noise."""
     y = np.linspace(10, 30, N)
     target = {"type": "real", "lower": 0, "upper": 40}
-    found = screened(table(y, target, relation)).steps[0].value
+    found = screened(table(y, target, relation), association="products").steps[0].value
     assert found == pytest.approx(20, abs=2.0)
-    wild = [screened(table(y, target, relation), seed, epsilon=0.2).steps[0].value for seed in range(20)]
+    wild = [
+        screened(table(y, target, relation), seed, epsilon=0.2, association="products").steps[0].value
+        for seed in range(20)
+    ]
     assert all(0 <= value <= 40 for value in wild)
     assert len(set(wild)) > 10
 

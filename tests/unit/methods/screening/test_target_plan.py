@@ -9,6 +9,7 @@ import pytest
 from discreet.data.engines.frame import FrameTable
 from discreet.data.metadata import Metadata
 from discreet.data.score_design import ScoreDesign
+from discreet.errors import MetadataError
 from discreet.mechanisms.rng import Source
 from discreet.methods.screening.decorrelated_scores import _steps
 from discreet.methods.screening.sis import IndependenceScreening
@@ -46,6 +47,43 @@ def test_a_bound_is_sought_with_enough_information(number, factor):
         assert plan(n_rows, n_features_to_select=number, **stated).bound(Fraction(1)) is None
 
 
+@pytest.mark.parametrize(
+    ("n_rows", "asked", "association"),
+    [
+        (1000, {}, "kendall"),
+        (4_000_000, {}, "products"),
+        (1000, {"y_center": "middle"}, "products"),
+        (1000, {"y_bound": 1.0}, "products"),
+        (1000, {"saturation": 0.5}, "products"),
+        (1000, {"shares": {"y_center": 0.2}}, "products"),
+        (1000, {"association": "median_split"}, "median_split"),
+    ],
+)
+def test_pairs_of_rows_are_compared_where_nothing_is_stated_of_the_target(n_rows, asked, association):
+    """And the table is not too large; the release says which it was."""
+    prepared = IndependenceScreening.of(epsilon=1.0, n_features_to_select=3, **asked).prepare(metadata(n_rows), "y")
+    assert prepared.parameters["association"] == association
+
+
+def test_a_target_of_two_values_has_products():
+    """Half of all pairs are tied, and nothing of such a target is cut."""
+    two = metadata(1000).to_dict()
+    two["columns"]["y"] = {"type": "integer", "lower": 0, "upper": 1}
+    method = IndependenceScreening.of(epsilon=1.0, n_features_to_select=3)
+    assert method.prepare(Metadata.from_value(two), "y").parameters["association"] == "products"
+
+
+def test_columns_without_bounds_are_compared():
+    """Nothing but their order counts."""
+    bare = metadata(1000).to_dict()
+    del bare["columns"]["x1"]["lower"], bare["columns"]["x1"]["upper"]
+    for asked, association in (({}, "kendall"), ({"association": "median_split"}, "median_split")):
+        method = IndependenceScreening.of(epsilon=1.0, n_features_to_select=3, **asked)
+        assert method.prepare(Metadata.from_value(bare), "y").parameters["association"] == association
+    with pytest.raises(MetadataError, match="bounds"):
+        IndependenceScreening.of(n_features_to_select=3, association="products").prepare(Metadata.from_value(bare), "y")
+
+
 def test_shares_add_up_to_what_is_charged():
     """Of the information on both sides of every rule."""
     for n_rows in (1, 50, 500, 599, 600, 1000, 50_000):
@@ -66,19 +104,20 @@ def test_a_count_in_a_large_table_has_its_mean_and_others_a_median():
 def test_a_target_a_thousand_times_narrower_than_its_bounds_is_enough(monkeypatch, number):
     """Of ten tables; without the bound that is sought they are not found."""
 
-    def right():
+    def right(association="products"):
         n_right = 0
         for seed in range(10):
             rng = np.random.default_rng(seed)  # noqa: TID251 - simulated data, not noise
             cells = rng.uniform(-1, 1, (4000, 6))
             y = 1.0 + 0.007 * (cells[:, :3].sum(axis=1) + 0.8 * rng.normal(size=4000))
-            method = IndependenceScreening.of(epsilon=0.3, n_features_to_select=number)
+            method = IndependenceScreening.of(epsilon=0.3, n_features_to_select=number, association=association)
             table = FrameTable(pa.table({**dict(zip(NAMES, cells.T, strict=True)), "y": y}), metadata(4000))
             selected = method.prepare(table.metadata, "y").run(table, Source.seeded(seed)).selected
             n_right += set(selected) == set(NAMES[:3])
         return n_right
 
     assert right() >= 9
+    assert right("auto") >= 9
     monkeypatch.setattr("discreet.methods.screening.target_plan.ENOUGH_FOR_BOUND", 1e9)
     assert right() <= 5
 
