@@ -133,7 +133,7 @@ def chart(found: list[dict[str, float]]) -> str:
     }
     rows = sorted(one["rows"] for one in found)
     drawing = panel(520, 300, (rows[0], rows[-1]), (0.1, 1000), log_x=True, log_y=True)
-    drawing.x_axis([(n_rows, f"{n_rows:.0e}") for n_rows in rows], "rows")
+    drawing.x_axis([(n_rows, f"{n_rows:,.0f}") for n_rows in rows], "rows")
     drawing.y_axis([(seconds, f"{seconds:g}") for seconds in (0.1, 1, 10, 100, 1000)], "seconds, two cores")
     for key, (color, dash) in zip(names, STYLES, strict=False):
         drawing.line(sorted((one["rows"], one[key]) for one in found), color, dash=dash)

@@ -12,7 +12,10 @@ def read_text(path: str | Path, kind: str) -> str:
     try:
         return Path(path).read_text(encoding="utf-8")
     except UnicodeDecodeError:
-        raise InvalidParameterError(f"The {kind} file must be UTF-8 text, but {path} is not.") from None
+        raise InvalidParameterError(
+            f"{path} is not UTF-8 text, so it is not a {kind} file. Give the {kind} file here; a table is given with "
+            "--data."
+        ) from None
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or "no such file"
         raise InvalidParameterError(
@@ -25,13 +28,13 @@ def writable(path: str | Path) -> None:
     target = Path(path)
     try:
         is_special = target.exists() and not target.is_file()
-        can_write = target.parent.is_dir() and os.access(target.parent, os.W_OK)
+        has_folder = target.parent.is_dir()
+        can_write = has_folder and os.access(target.parent, os.W_OK)
     except OSError:  # such as a name that is too long
-        is_special, can_write = False, False
+        is_special, has_folder, can_write = False, True, False
     if is_special or not can_write:
-        problem = "is a folder or a device" if is_special else "is in a folder that cannot be written"
-        shown = str(target)[:300]
-        raise InvalidParameterError(f"The output file must be writable, but {shown} {problem}. Choose another path.")
+        problem = "its folder cannot be written" if has_folder else "its folder does not exist"
+        raise _unwritable(target, "it is a folder or a device" if is_special else problem)
 
 
 def write_whole(path: str | Path, content: str | bytes) -> Path:
@@ -49,8 +52,9 @@ def write_whole(path: str | Path, content: str | bytes) -> Path:
                 os.fsync(file.fileno())
             os.replace(temporary, target)
     except OSError as error:
-        reason = (error.strerror or "it failed").lower()
-        raise InvalidParameterError(
-            f"The output file must be writable, but {target}: {reason}. Choose another path."
-        ) from None
+        raise _unwritable(target, (error.strerror or "it failed").lower()) from None
     return target
+
+
+def _unwritable(path: Path, reason: str) -> InvalidParameterError:
+    return InvalidParameterError(f"The output file {str(path)[:300]} cannot be written: {reason}. Choose another path.")

@@ -24,7 +24,8 @@ _STYLE = Markup(
     ".discreet-card svg{max-width:100%;height:auto}"
     "@media(max-width:40em){"
     ".discreet-card.discreet-card th,.discreet-card.discreet-card td{padding-right:.4em;white-space:normal}"
-    ".discreet-card td:not(.number){overflow-wrap:anywhere}}"
+    ".discreet-card td:not(.number){overflow-wrap:break-word}"
+    ".discreet-card td:last-child:not(.number){overflow-wrap:anywhere}}"
     "</style>"
 )
 
@@ -79,10 +80,10 @@ def in_a_line(text: str) -> str:
 
 
 class Drawing(str):
-    """An SVG element that shows itself in a notebook; elsewhere its text."""
+    """An SVG element that shows itself in a notebook, as wide as the page allows; elsewhere its text."""
 
     __slots__ = ()
 
     def _repr_svg_(self) -> str:
-        head, end, marks = self.partition(">")  # its words are dark: on a dark page it needs a white ground
-        return f'{head}{end}<rect width="100%" height="100%" fill="#ffffff"/>{marks}'
+        head, _, marks = self.partition(">")  # its words are dark: on a dark page it needs a white ground
+        return f'{head} style="max-width:100%;height:auto"><rect width="100%" height="100%" fill="#ffffff"/>{marks}'

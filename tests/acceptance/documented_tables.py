@@ -16,6 +16,7 @@ from benchmarks.tables import SHARED
 
 import discreet as dc
 from discreet.ledger import Ledger
+from discreet.workflow.demo import write_demo
 
 N_ROWS = 600
 REAL = {
@@ -92,6 +93,7 @@ TABLES: dict[str, Callable[[Path], object]] = {
     "volunteers.parquet": lambda path: pq.write_table(people(150, 1), path),
     "census.csv": lambda path: pyarrow.csv.write_csv(people(200, 2), path),
     "claims/": claims,
+    "demo/rand_hie.parquet": lambda path: write_demo(path.parent),
     "genes.parquet": genes,
     "purchases.parquet": purchases,
     "people.parquet": leavers,

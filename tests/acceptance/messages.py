@@ -139,6 +139,7 @@ MISTAKES: dict[str, tuple[Mistake, ...]] = {
     ),
     "The metadata": (
         Mistake("The metadata file does not exist.", "discreet metadata check peple.yaml"),
+        Mistake("The table is given in place of the metadata.", "discreet metadata check people.parquet"),
         Mistake("The file is empty.", CHECK, text("people.yaml", "")),
         Mistake("The file is not YAML.", CHECK, text("people.yaml", "dataset: clinic\nunit: [person\n")),
         Mistake("A key appears twice.", CHECK, text("people.yaml", "dataset: clinic\nunit: person\nunit: row\n")),

@@ -53,7 +53,7 @@ NOT_RUN = (
     (r'.*"\$OWNER"', SERVER),
     (r'psql "\$ADMIN"|pg_dump|pg_restore', SERVER),
     (r"discreet budget (reconcile|verify) .*(ledger\.witness|office/)", RESTORED),
-    (r"pip install|make |useradd|chown|chmod|sed -i|export PGPASSFILE|rm -f office|cp backup", MACHINE),
+    (r"pip install|make |\. \.venv|useradd|chown|chmod|sed -i|export PGPASSFILE|rm -f office|cp backup", MACHINE),
     (r"mkdir -p backup|python3 -c .*office/|python3 -m venv", MACHINE),
 )
 """Commands that begin in one of these ways are only parsed, for the reason given."""

@@ -197,7 +197,7 @@ def test_ask_approve_read(office):
     assert not Path("r.json").exists()
     assert office.run("ann", "release", id_, "--no-wait").code == 7
     assert "purpose: to learn" in office.run("cora", "show", id_).out
-    assert "Only the role curator" in office.run("ann", "approve", id_).refused(6)
+    assert "Your role is analyst, and only a curator may do this" in office.run("ann", "approve", id_).refused(6)
     assert office.run("cora", "approve", id_, "--comment", "fine").out == f"Request {id_} is approved.\n"
     worker = threading.Thread(target=office.answered)
     worker.start()
@@ -267,7 +267,9 @@ def test_refusals(office):
     assert "is left for project alpha" in office.run("ann", *SELECT, 50).refused(4)
     assert "toy" not in office.run("abe", *SELECT, 0.1, "--project", "alpha").refused(2)
     assert "no parameter" in office.run("ann", *SELECT, 0.1, "--set", "nonsense=1").refused(2)
-    assert "Only the role" in office.run("otto", *SELECT, 0.1, "--project", "alpha").refused(6)
+    assert "may do this. Ask somebody with that role" in office.run("otto", *SELECT, 0.1, "--project", "alpha").refused(
+        6
+    )
     asked = ("select", "toy", "--target", "nothing", "--epsilon", 1)
     office.run("ann", *asked, "--purpose", "to learn").refused(3)
     assert "nothing" in office.run("ann", *asked).refused(3)  # before a purpose is asked for
@@ -365,7 +367,7 @@ def test_interrupted_while_sending(office, monkeypatch):
     monkeypatch.setattr("discreet_service.client.analyst_calls.AnalystCalls.ask", interrupted)
     done = office.run("ann", *SELECT, 0.18)
     assert (done.code, done.out) == (7, "")
-    assert "`discreet remote requests` tells whether it was made" in done.err
+    assert "`discreet remote requests` shows whether it arrived" in done.err
 
 
 def test_a_service_that_goes_away_while_one_waits(office, monkeypatch):

@@ -367,7 +367,7 @@ def test_signing_in_and_out(browser: Browser, url: str) -> None:
     assert page.url == f"{url}/sign-in?next=%2Fdatasets"
     visitor.fill(name="curator", password="not this one at all")  # noqa: S106 - that is the point
     visitor.press("Sign in")
-    visitor.says("Name and password must belong together, but they do not.")
+    visitor.says("The name or the password is wrong.")
     visitor.fill(password=PASSWORD)
     visitor.press("Sign in")
     visitor.says("Data sets")

@@ -52,7 +52,7 @@ def test_a_file_is_private_until_it_is_whole(tmp_path, monkeypatch):
 def test_paths_that_cannot_be_written_are_told_before(tmp_path):
     """A folder, and a file in no folder, are refused before anything is spent."""
     for path in (tmp_path, tmp_path / "none" / "out.json"):
-        with pytest.raises(InvalidParameterError, match="must be writable"):
+        with pytest.raises(InvalidParameterError, match="cannot be written: it"):
             writable(path)
     writable(tmp_path / "out.json")
 

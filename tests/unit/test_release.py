@@ -173,7 +173,7 @@ def test_files_that_are_no_text_are_refused(tmp_path):
     """Bytes, a folder and a path with a null raise one line with the reason."""
     path = tmp_path / "bytes.json"
     path.write_bytes(b"\xff\xfe")
-    for place, words in ((path, "must be UTF-8"), (tmp_path, "cannot be read"), ("a\0b", "cannot be read")):
+    for place, words in ((path, "is not UTF-8 text"), (tmp_path, "cannot be read"), ("a\0b", "cannot be read")):
         with pytest.raises(InvalidParameterError, match=words) as refused:
             Release.read(place)
         assert "\n" not in str(refused.value)

@@ -47,13 +47,17 @@ def exact(value: Number, name: str) -> Fraction:
     Fraction(1, 1)
     """
     if isinstance(value, bool) or (isinstance(value, str) and not NUMBER.fullmatch(value.strip())):
-        raise InvalidParameterError(f"{name} must be a finite number, but {name}={str(value)[:40]}.")
+        raise InvalidParameterError(
+            f"{name} must be a finite number, but {name}={str(value)[:40]}. Write it such as 0.5."
+        )
     if isinstance(value, Fraction):
         return value
     try:
         decimal = Decimal(value if isinstance(value, (str, int, Decimal)) else repr(float(value)))
     except (InvalidOperation, ValueError, TypeError):
-        raise InvalidParameterError(f"{name} must be a finite number, but {name}={str(value)[:40]!r}.") from None
+        raise InvalidParameterError(
+            f"{name} must be a finite number, but {name}={str(value)[:40]!r}. Write it such as 0.5."
+        ) from None
     if not decimal.is_finite():
         raise InvalidParameterError(f"{name} must be a finite number, but {name}={value}.")
     # A decimal such as 1e-999999999 is finite, but its fraction would fill the memory.

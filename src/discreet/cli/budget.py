@@ -101,15 +101,7 @@ def grant(
     with workflow.Ledger(ledger, witness=witness, is_restored=True) as book:
         accounts_before = {account.dataset: account for account in book.accounts()}
         before = _before(f"cap of {name}", accounts_before.get(name), yes, "cap")
-        delta_before = accounts_before[name].delta_cap if name in accounts_before else 0
-        account = book.grant(
-            name,
-            epsilon,
-            delta_before if delta is None else delta,
-            unit=unit,
-            neighboring=relation,
-            accounting=accounting,
-        )
+        account = book.grant(name, epsilon, delta, unit=unit, neighboring=relation, accounting=accounting)
         where = book.location
     if json_:
         as_json("discreet/account@1", **account_record(account))
@@ -159,8 +151,7 @@ def allot(
     with _existing(ledger, witness, is_restored=True) as book:
         allotments_before = {allotment.project: allotment for allotment in book.allotments(dataset)}
         before = _before(f"allotment of {project}", allotments_before.get(project), yes, "allotment")
-        delta_before = allotments_before[project].delta_cap if project in allotments_before else 0
-        allotment = book.allot(dataset, project, epsilon, delta_before if delta is None else delta)
+        allotment = book.allot(dataset, project, epsilon, delta)
     if json_:
         as_json("discreet/allotment@1", **allotment_record(allotment))
     else:

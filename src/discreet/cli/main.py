@@ -166,7 +166,8 @@ def _misused(error: typer.TyperException) -> int:
         return 2
     context = getattr(error, "ctx", None)
     text = re.sub(r" \(Possible options: (.*)\)", r". Did you mean \1?", text)
-    text = re.sub(r"Input should be a valid (integer|number)\b.*", r"it must be a \1", text)
+    text = re.sub(r"Input should be a valid integer\b.*", "it must be a whole number", text)
+    text = re.sub(r"Input should be a valid number\b.*", "it must be a number", text)
     text = re.sub(r"Input should be greater than or equal to", "it must be at least", text)
     text = re.sub(r"Input should be less than or equal to", "it must be at most", text)
     text = text if text.endswith(("?", ".")) else f"{text}."

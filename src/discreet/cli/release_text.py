@@ -88,7 +88,10 @@ def _after_selection(release: "Release") -> list[str]:
             return [f"  Selected again, by half of the information in the moments: {columns}", f"  {_OTHER_HALF}"]
         return [f"  Half of the information in the moments selected the columns. {_OTHER_HALF}"]
     if reports.is_of_selection(release):
-        return ["  The same rows selected the columns, so the level of these intervals is not guaranteed."]
+        return [
+            "  The same rows selected the columns, so the level of these intervals is not guaranteed.",
+            "  `discreet run` and noisy moments give intervals that hold after a selection.",
+        ]
     return []
 
 

@@ -11,6 +11,7 @@ from typing import Literal
 
 from discreet.data.columns import Features, how_to_declare
 from discreet.data.metadata import CategoryColumn, Metadata, NumericColumn
+from discreet.digits import plain
 
 WIDE = 1e6
 """Width of bounds, in the column's unit, above which the lint asks whether they can be tightened."""
@@ -154,23 +155,22 @@ def _table(metadata: Metadata) -> Iterator[Finding]:
         yield Finding(
             "warning",
             "dataset",
-            f"The dataset must name the people, for the ledger, but it is {metadata.dataset!r}, which "
-            "another table may have too. Choose a name of its own.",
+            f"The dataset is called {metadata.dataset!r}, as other tables may be, and the ledger knows the people by "
+            "this name. Choose a name of its own.",
         )
     elif any(re.fullmatch(_VERSION, part) for part in name_parts):
         yield Finding(
             "warning",
             "dataset",
-            "All versions and samples of the same people must share one dataset name, or their budgets do "
-            f"not add up, but {metadata.dataset!r} looks like one of several. Name the people, not the file.",
+            f"The dataset's name {metadata.dataset!r} looks like one of several versions. All versions and samples of "
+            "the same people must share one name, or their costs do not add up. Name the people, not the file.",
         )
     if metadata.unit.strip().casefold().removesuffix("s") in _NOT_PEOPLE:
         yield Finding(
             "warning",
             "unit",
-            f"The unit should be who is protected, but it is {printable(metadata.unit)!r}: a person with "
-            "several of them is protected less. If each person has one, write `unit: person`; if not, give "
-            "`unit_id` and `rows_per_unit`.",
+            f"The unit is {printable(metadata.unit)!r}, not a person: a person with several of them is protected less. "
+            "If each person has one, write `unit: person`; if not, give `unit_id` and `rows_per_unit`.",
         )
     folded = Counter(name.casefold() for name in metadata.columns)
     if any(count > 1 for count in folded.values()):
@@ -178,8 +178,8 @@ def _table(metadata: Metadata) -> Iterator[Finding]:
         yield Finding(
             "warning",
             "columns",
-            "Names of columns should differ in more than upper and lower case, which some engines do not "
-            f"tell apart, but these do not: {', '.join(alike[:10])}. Rename all but one of them.",
+            f"These names differ only in upper and lower case: {', '.join(alike[:10])}. Some engines do not tell them "
+            "apart. Rename all but one of them.",
         )
 
 
@@ -187,14 +187,12 @@ def _name(place: str, name: str) -> Iterator[Finding]:
     if any(unicodedata.category(char).startswith(("C", "Zl", "Zp")) for char in name):
         yield _warning(
             place,
-            "A column's name should be plain text, but it holds control or invisible characters, which can "
-            "mislead whoever reads a report. Rename the column.",
+            "The name holds control or invisible characters, which can mislead readers of a report. Rename the column.",
         )
     if unicodedata.normalize("NFKC", name).lstrip()[:1] in ("=", "+", "-", "@"):
         yield _warning(
             place,
-            "A column's name should not begin with = + - or @, but it does: spreadsheets run such cells as "
-            "formulas. Rename the column.",
+            "The name begins with = + - or @, and spreadsheets run such cells as formulas. Rename the column.",
         )
 
 
@@ -221,20 +219,19 @@ def _source(place: str, column: NumericColumn | CategoryColumn) -> Iterator[Find
     if source.strip().casefold() in _NO_SOURCE:
         yield _warning(
             place,
-            "Every bound and level must carry its source, but `source` is missing or says nothing. Say where "
-            'they come from, such as `source: "code book, page 12"`.',
+            'The bounds or levels have no source. Say where they come from, such as `source: "code book, page 12"`.',
         )
     elif "not checked" in source.casefold():
         yield _warning(
             place,
-            f"Bounds and levels must be public, but their source is {printable(source)!r}: they may have "
-            "been read from the rows. Check them against a code book, then say so in `source`.",
+            f"The source is {printable(source)!r}, so the bounds or levels may have been read from the rows. Check "
+            "them against a code book, then say so in `source`.",
         )
     elif re.search(_FROM_ROWS, source):
         yield _warning(
             place,
-            f"Bounds and levels must not come from the rows, but their source is {printable(source)!r}. What "
-            "is read from the rows is not private: take them from a code book or from subject knowledge.",
+            f"The source {printable(source)!r} refers to the rows, and bounds or levels must not come from the rows: "
+            "they would reveal people in them. Take them from a code book or from subject knowledge.",
         )
 
 
@@ -242,8 +239,8 @@ def _bounds(place: str, column: NumericColumn) -> Iterator[Finding]:
     if column.lower is not None and column.upper is not None and column.upper - column.lower > WIDE:
         yield _warning(
             place,
-            f"Bounds should be as tight as what is known allows, but they are {column.lower:g} and "
-            f"{column.upper:g}. Noise grows with their width: tighten them; values beyond are clipped to them.",
+            f"The bounds {plain(column.lower, 6)} and {plain(column.upper, 6)} are far apart, and noise grows with "
+            "their width. If you can, tighten them; values beyond are clipped to them.",
         )
     if column.type == "integer":
         fields = {"lower": column.lower, "upper": column.upper, "missing": column.missing}
@@ -251,8 +248,8 @@ def _bounds(place: str, column: NumericColumn) -> Iterator[Finding]:
         if broken:
             yield _warning(
                 place,
-                f"An integer column should have whole numbers, but {', '.join(broken)}. Round outwards, or "
-                "declare `type: real`.",
+                f"{', '.join(broken)} is not a whole number, and the column is an integer. Round outwards, or declare "
+                "`type: real`.",
             )
 
 
@@ -260,6 +257,6 @@ def _levels(place: str, column: CategoryColumn) -> Iterator[Finding]:
     if column.levels is not None and len(column.levels) > MANY_LEVELS:
         yield _warning(
             place,
-            f"A category should have few levels, but it has {len(column.levels)}: each is a column of its "
-            "own in the model, and all pay noise. Group them, such as regions for postcodes.",
+            f"The category has {len(column.levels)} levels. Each is a column of its own in the model, and each adds "
+            "noise. Group them, such as postcodes by region.",
         )

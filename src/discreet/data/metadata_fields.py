@@ -40,7 +40,9 @@ class MetadataFields(BaseModel):
             raise ValueError("n_rows must be absent under add_or_remove_one: it is private there")
         self._units_fit()
         if self.rows_per_unit > 1 and self.unit_id is None:
-            raise ValueError("unit_id must name the unit's column when rows_per_unit is more than 1")
+            raise ValueError(
+                "rows_per_unit is more than 1, and unit_id is missing; name the column that tells whose row it is"
+            )
         if self.unit_id is not None and self.unit_id in self.columns:
             raise ValueError("unit_id must not be one of the columns: it identifies units and is never used")
         return self

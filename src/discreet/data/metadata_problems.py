@@ -73,7 +73,9 @@ class InvalidMetadataError(MetadataError):
         first, n_more = self.problems[0], len(self.problems) - 1
         more = f" ({n_more} more problem{'s' if n_more > 1 else ''})" if n_more else ""
         file = shlex.quote(name) if Path(name).suffix else "FILE"
-        super().__init__(f"{name}: {first.place}: {first.message}{more}. `discreet metadata check {file}` lists all.")
+        super().__init__(
+            f"{name}: {first.place}: {first.message}{more}. `discreet metadata check {file}` lists all problems."
+        )
 
 
 def problems(error: ValidationError, keys: Sequence[str]) -> list[Problem]:

@@ -8,6 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from discreet.data.metadata import half_width
 from discreet.errors import InvalidParameterError
+from discreet.estimators.coefficients import Coefficients
 from discreet.estimators.face import PrivateEstimator
 from discreet.release import FitRecord, Release
 from discreet.typing import Floats
@@ -18,7 +19,7 @@ LARGEST_LOGARITHM = 700.0
 """Of a Poisson mean, so that it is finite."""
 
 
-class MEstimator(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
+class MEstimator(RegressorMixin, Coefficients, PrivateEstimator):  # type: ignore[misc]
     """An estimator of coefficients, of a location, or of the parameters of a contrast of one's own."""
 
     def predict(self, X: Any) -> Floats:

@@ -15,6 +15,7 @@ from discreet.data.engine import Table
 from discreet.data.engines.frame import column_of
 from discreet.data.metadata import Metadata
 from discreet.estimators.arrays import feature_columns
+from discreet.estimators.coefficients import Coefficients
 from discreet.estimators.face import DECLARED, PrivateEstimator
 from discreet.ledger import Ledger
 from discreet.methods.answers.fit_answers import FitAnswers, JointRegion, MarginalEffect
@@ -35,7 +36,7 @@ class _Noisy:
         return tags
 
 
-class _Regression(PrivateEstimator):
+class _Regression(Coefficients, PrivateEstimator):
     """Coefficients of given columns."""
 
     def fit(

@@ -235,7 +235,7 @@ def _check_heads(replay: Replay, heads: Iterable[str]) -> None:
     for value in heads:
         if value not in chain_hashes:
             raise VerificationError(
-                f"Every head that a release shows must be in the ledger's chain, but "
-                f"head={value[:64]!r} is not. This ledger is an older copy, or another one: spend nothing "
-                "from it, and put back the newest copy."
+                f"The ledger's chain does not hold the release's head {value[:64]!r}. If the release was charged to "
+                "another ledger, name that one with --ledger. If not, this ledger is an older copy: spend nothing from "
+                "it, and put back the newest copy."
             )

@@ -86,7 +86,7 @@ class Ledger(Reader):
         self,
         dataset: str,
         epsilon: Number,
-        delta: Number = 0,
+        delta: Number | None = None,
         *,
         unit: str | None = None,
         neighboring: NeighboringRelation | str | None = None,
@@ -101,8 +101,9 @@ class Ledger(Reader):
             Its key in the ledger: all versions and samples of the same people share it.
         epsilon : float, int, str, Decimal or Fraction
             The new cap in nats, rounded down to whole grains of 1e-9.
-        delta : float, int, str, Decimal or Fraction
-            The new cap on delta, in [0, 1), rounded down to whole grains of 1e-18.
+        delta : float, int, str, Decimal, Fraction or None
+            The new cap on delta, in [0, 1), rounded down to whole grains of 1e-18. None keeps the present one; a first
+            cap has 0, and then no request that needs a delta can be paid.
         unit : str or None
             Who is protected; fixed from then on. None leaves it to the first reservation.
         neighboring : NeighboringRelation, str or None
@@ -137,13 +138,13 @@ class Ledger(Reader):
         with self._writing(within, spends=False) as connection:
             before = queries.find_account(connection, dataset)
             kind = kind or (before.accounting if before else Accounting.BASIC)
-            amounts = costs.cap_of(kind, epsilon, delta)
+            amounts = costs.cap_of(kind, epsilon, terms.delta_cap(delta, before))
             if postings.set_cap(connection, account_terms, relation, kind, amounts):
                 chain.append(connection, kind="grant", **amounts, **account_terms)
             return self._account(connection, dataset)
 
     def allot(
-        self, dataset: str, project: str, epsilon: Number, delta: Number = 0, *, within: Within | None = None
+        self, dataset: str, project: str, epsilon: Number, delta: Number | None = None, *, within: Within | None = None
     ) -> Allotment:
         """Set what a project may spend of a data set's cap, or change it; each change is an entry of its own.
 
@@ -155,8 +156,8 @@ class Ledger(Reader):
             The project.
         epsilon : float, int, str, Decimal or Fraction
             The ceiling in nats, at most the cap; rounded down to whole grains.
-        delta : float, int, str, Decimal or Fraction
-            The ceiling on delta, in [0, 1), at most the cap; rounded down to whole grains.
+        delta : float, int, str, Decimal, Fraction or None
+            The ceiling on delta, in [0, 1), at most the cap; rounded down to whole grains. None as in `grant`.
         within : callable or None
             The caller's own part of the transaction, as in `reserve`.
 
@@ -181,7 +182,8 @@ class Ledger(Reader):
         terms.check_project(project)
         with self._writing(within, spends=False) as connection:
             account = self._account(connection, dataset)
-            amounts = costs.cap_of(account.accounting, epsilon, delta)
+            before = queries.find_allotment(connection, dataset, project)
+            amounts = costs.cap_of(account.accounting, epsilon, terms.delta_cap(delta, before))
             if postings.set_allotment(connection, account, project, amounts):
                 chain.append(connection, kind="allot", dataset=dataset, project=project, **amounts)
             return refusals.check_allotted(

@@ -18,7 +18,7 @@ from discreet.ledger.store import Store
 from discreet.ledger.witnesses import Witnesses
 from discreet.notebook import card, table
 
-HEAD = ("data set", "epsilon cap", "epsilon spent", "epsilon left", "delta left", "releases", "protected unit")
+HEAD = ("data set", "epsilon cap", "epsilon spent", "epsilon left", "delta left", "releases", "unit")
 
 
 class Reader:

@@ -16,8 +16,8 @@ def check_alone(dataset: str, alike: str | None) -> None:
     """Refuse a data set whose name is another one's but for case: it would have a second budget."""
     if alike is not None:
         raise BudgetError(
-            f"A data set must differ from another one in more than case, but {dataset!r} is new and {alike!r} "
-            f"has a cap. Use {alike!r} for the same people, also in the metadata, and another name for other people."
+            f"Data set {dataset!r} has no cap, but {alike!r} has one, and two data sets must differ in more than case. "
+            f"Use {alike!r} for the same people, also in the metadata, and another name for other people."
         )
 
 
@@ -41,8 +41,8 @@ def check_allotted(store: Store, account: Account, allotment: Allotment | None, 
         return allotment
     command = _command(store, "allot", account.dataset, project, epsilon="E", delta=as_text(account.delta_cap))
     raise BudgetError(
-        f"A project must have an allotment of the cap of data set {account.dataset!r}, kept in "
-        f"{account.accounting.value}, but project {project!r} has none. The owner of the data sets it with `{command}`."
+        f"Project {project!r} has no allotment of data set {account.dataset!r} under {account.accounting.value} "
+        f"accounting. The owner of the data sets it with `{command}`."
     )
 
 
@@ -76,17 +76,19 @@ def above_cap(account: Account, amounts: Amounts) -> InvalidParameterError:
     """Return the error for an allotment above the cap that it is a part of."""
     epsilon, delta, _, _ = numbers(amounts).values()
     return InvalidParameterError(
-        f"An allotment must be within the {_called(account.dataset)}, epsilon {as_text(account.epsilon_cap)} and "
-        f"delta {as_text(account.delta_cap)}, but it is epsilon {as_text(epsilon)} and delta {as_text(delta)}. "
+        f"An allotment of epsilon {as_text(epsilon)} and delta {as_text(delta)} exceeds the "
+        f"{_called(account.dataset)}, epsilon {as_text(account.epsilon_cap)} and delta {as_text(account.delta_cap)}. "
         "Allot at most that, or grant the data set more first."
     )
 
 
 def exceeded(store: Store, sums: Account | Allotment, cost: Amounts) -> BudgetExceededError:
     """Return the error for a cost that does not fit below a cap."""
+    needs_delta = cost["delta"] and not sums.delta_cap
+    remedy = f"The {_noun(sums)} has no delta: choose a method that needs none" if needs_delta else "Ask for less"
     return BudgetExceededError(
         f"The request exceeds what is left of the {_called(*_names(sums))}: {_too_much_of(sums, cost)}. "
-        f"Ask for less; only the owner of the data may raise the {_noun(sums)}: `{_raise(store, sums, cost)}`.",
+        f"{remedy}; only the owner of the data may raise the {_noun(sums)}: `{_raise(store, sums, cost)}`.",
         numbers(cost)["epsilon"],
         sums.epsilon_left,
     )

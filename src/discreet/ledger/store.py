@@ -64,7 +64,7 @@ def unreachable(shown: str, reason: str) -> UnreachableError:
             "program has ended, then ask again; another ledger would be a second budget."
         )
     return UnreachableError(
-        f"The ledger must be readable and writable, but ledger={shown[:300]!r}: {reason}. "
+        f"The ledger {shown[:300]} cannot be opened: {reason}. "
         "Nothing is computed without a ledger; give another place with --ledger."
     )
 

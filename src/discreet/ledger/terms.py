@@ -9,7 +9,7 @@ from discreet.accounting.neighbors import NeighboringRelation
 from discreet.errors import InvalidParameterError
 from discreet.ledger.chain import facts_text
 from discreet.ledger.grains import DELTA_GRAIN, EPSILON_GRAIN, as_text, granted
-from discreet.ledger.records import Accounting
+from discreet.ledger.records import Account, Accounting, Allotment
 
 DATASET_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"
 """Names of data sets; the same as in the metadata, which stands above the ledger."""
@@ -22,8 +22,8 @@ def check_dataset(dataset: str) -> str:
     """Return the name of a data set, or refuse it."""
     if not _is_name(dataset):
         raise InvalidParameterError(
-            "dataset must be at most 100 letters, digits, dots, hyphens and underscores, beginning with a "
-            f"letter or digit, but dataset={str(dataset)[:40]!r}. Use the name in the metadata."
+            f"{str(dataset)[:40]!r} cannot be a data set's name. Use at most 100 letters, digits, dots, hyphens and "
+            "underscores, beginning with a letter or digit."
         )
     return dataset
 
@@ -32,8 +32,8 @@ def check_project(project: str) -> str:
     """Return the name of a project, or refuse it."""
     if not _is_name(project):
         raise InvalidParameterError(
-            "project must be at most 100 letters, digits, dots, hyphens and underscores, beginning with a "
-            f"letter or digit, but project={str(project)[:40]!r}. Give another name."
+            f"{str(project)[:40]!r} cannot be a project's name. Use at most 100 letters, digits, dots, hyphens and "
+            "underscores, beginning with a letter or digit."
         )
     return project
 
@@ -99,6 +99,13 @@ def check_cap(epsilon: Number, delta: Number) -> tuple[int, int]:
             f"but epsilon={epsilon}. Common caps are 1 to 10; with 0 nothing can be spent."
         )
     return granted(value, EPSILON_GRAIN), granted(exact_delta(delta), DELTA_GRAIN)
+
+
+def delta_cap(delta: Number | None, before: Account | Allotment | None) -> Number:
+    """Return the delta of a new cap or allotment: without one the present delta stays, and a first one has 0."""
+    if delta is not None:
+        return delta
+    return before.delta_cap if before else 0
 
 
 def _is_name(name: str) -> bool:

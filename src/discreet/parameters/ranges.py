@@ -18,6 +18,13 @@ REMEDIES = {
 """What to do about a parameter out of range, beyond choosing another value."""
 
 
+NEARLY_ZERO, VAST = 1e-30, 1e30
+"""Ends beyond these are there for the computer alone: a range is said to begin above 0, or to have no end."""
+
+SMALL = 1e-9
+"""A range that begins below this, and holds 0 too, is said to begin at 0."""
+
+
 @dataclass(frozen=True)
 class Between:
     """A closed range of numbers, as an annotation of a field.
@@ -38,12 +45,27 @@ class Between:
         """Return the range in words."""
         return f"{'be 0 or ' if self.or_zero else ''}lie in [{plain(self.low, 12)}, {plain(self.high, 12)}]"
 
+    def for_people(self, value: float) -> str:
+        """Return the range in words, its ends for the computer alone only where the value is beyond them."""
+        is_small, is_large = self.low < NEARLY_ZERO, self.high > VAST
+        if (is_small and 0 < value < self.low) or (is_large and value > self.high):
+            return str(self)
+        if is_large and self.or_zero and self.low < SMALL:
+            return str(self) if 0 < value < self.low else "be at least 0"
+        if is_large:
+            return "be above 0" if is_small else f"be {'0 or ' if self.or_zero else ''}at least {plain(self.low, 12)}"
+        if is_small:
+            return f"lie in {'[' if self.or_zero else '('}0, {plain(self.high, 12)}]"
+        return str(self)
+
     def __call__(self, value: float, info: ValidationInfo) -> float:
         """Return a number within the range, or refuse it."""
         if self.low <= value <= self.high or (self.or_zero and value == 0):
             return value
         remedy = REMEDIES.get(str(info.field_name), "Choose a value in that range.")
-        raise ValueError(f"{info.field_name} must {self}, but {info.field_name}={plain(value, 12)}. {remedy}")
+        raise ValueError(
+            f"{info.field_name} must {self.for_people(value)}, but {info.field_name}={plain(value, 12)}. {remedy}"
+        )
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         return core_schema.with_info_after_validator_function(self, handler(source))

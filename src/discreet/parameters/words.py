@@ -8,13 +8,7 @@ from annotated_types import Ge, Le, MinLen
 from pydantic.fields import FieldInfo
 
 from discreet.digits import plain
-from discreet.parameters.ranges import Between
-
-_NEARLY_ZERO = 1e-30
-"""Below this a range is said to begin at 0."""
-
-_VAST = 1e30
-"""Above this a range is said to have no end."""
+from discreet.parameters.ranges import NEARLY_ZERO, SMALL, VAST, Between
 
 
 class Alternative(NamedTuple):
@@ -50,6 +44,9 @@ def _allowed(each: Alternative, several: bool = False) -> str:
         return "values by name"
     numbers = {int: "whole number", float: "number"}
     if each.kind in numbers:
+        low, high = _ends(each.limits)
+        if _or_zero(each.limits) and low < SMALL and (high is None or high > VAST):
+            return f"a {numbers[each.kind]} of at least 0"
         zero = "" if several or not _or_zero(each.limits) else "0 or "
         return f"{zero}{'' if several else 'a '}{numbers[each.kind]}{'s' if several else ''}{_within(each.limits)}"
     named = {bool: "true or false", str: "names" if several else "a name"}
@@ -60,7 +57,9 @@ def _within(limits: Iterable[Any]) -> str:
     low, high = _ends(limits)
     if low is None:
         return ""
-    return f" of at least {plain(low, 12)}" if high is None else f" in [{plain(low, 12)}, {plain(high, 12)}]"
+    if high is None or high > VAST:
+        return " above 0" if 0 < low < NEARLY_ZERO else f" of at least {plain(low, 12)}"
+    return f" in [{plain(low, 12)}, {plain(high, 12)}]"
 
 
 def _ends(limits: Iterable[Any]) -> tuple[Any, Any]:
@@ -150,11 +149,11 @@ def _limits(field: FieldInfo) -> list[str]:
 
 def _range(low: float, high: float | None, or_zero: bool) -> str:
     """A range, without the ends that are there for the computer alone."""
-    if low < -_VAST:
+    if low < -VAST:
         return "any number"
-    is_open = not or_zero and 0 < low < _NEARLY_ZERO
-    least = "0" if or_zero and low < _NEARLY_ZERO else f"{'0, or ' if or_zero else ''}{_short(low)}"
-    if high is None or high > _VAST:
+    is_open = not or_zero and 0 < low < NEARLY_ZERO
+    least = "0" if or_zero and low < NEARLY_ZERO else f"{'0, or ' if or_zero else ''}{_short(low)}"
+    if high is None or high > VAST:
         return "above 0" if is_open else f"{least} or more"
     return f"above 0, up to {_short(high)}" if is_open else f"{least} to {_short(high)}"
 

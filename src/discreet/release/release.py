@@ -186,8 +186,9 @@ class Release(ReleaseViews, Record):
             # A rule between fields has no place, but says what is wrong.
             is_told = bool(place) or first["type"] == "value_error"
             why = f"At {place or 'the file'}: {first['msg'].lower()}" if is_told else "It is not a JSON object"
+            why = "Its field schema says something else" if place == "schema" else why
             raise VerificationError(
-                f"{name} is not a release of schema {SCHEMA}. {why}. Give a file that `discreet select --out` wrote."
+                f"{name} is not a release of schema {SCHEMA}. {why}. Give a file that `--out` of a command wrote."
             ) from None
 
     @classmethod

@@ -18,6 +18,7 @@ from discreet.report.drawing import (
     STYLES,
     Panel,
     panel,
+    room_beside,
     round_ticks,
     rows_panel,
     svg,
@@ -30,8 +31,10 @@ from discreet.typing import Floats
 _STYLES = tuple(style for style in STYLES if style[0] != PALE)
 """Of curves whose names have their color: a pale one could not be read."""
 _LONGEST = 24
-_CELL = 26
+_CELL, _LEAST_CELL = 26, 18
 _LABEL_GAP = 15
+_BESIDE_A_PATH, _BESIDE_CELLS = 50.0, 75.0
+"""Pixels that a chart needs beside its panel and its longest word, so that all of it fits a phone."""
 MOST_COLUMNS = 60
 """Candidates that the chart of models shows: those of the smallest models come first."""
 
@@ -61,12 +64,13 @@ def lasso_chart(coefficients: Floats, labels: Sequence[str]) -> Drawing:
         raise InvalidParameterError("The path is empty: no column has a coefficient that differs from 0.")
     low, high = min(float(coefficients.min()), 0.0), max(float(coefficients.max()), 0.0)
     room = 0.04 * (high - low)
-    drawing = panel(430, 280, (0.0, float(sums.max())), (low - room, high + room))
-    drawing.x_axis(round_ticks(0.0, float(sums.max()), 6), "Sum of the absolute coefficients", grid=False)
-    drawing.y_axis(round_ticks(low - room, high + room, 6), "Coefficient per half range of its column")
-    drawing.line([(0.0, 0.0), (float(sums.max()), 0.0)], MUTED, 1)
     order = np.argsort(-np.abs(coefficients[-1]), kind="stable")
     named = [int(column) for column in order[: len(_STYLES)] if coefficients[-1, column] != 0]
+    width = room_beside((squeezed(visible(labels[column]), _LONGEST) for column in named), _BESIDE_A_PATH)
+    drawing = panel(width, 240, (0.0, float(sums.max())), (low - room, high + room))
+    drawing.x_axis(round_ticks(0.0, float(sums.max()), 4), "Sum of the absolute coefficients", grid=False)
+    drawing.y_axis(round_ticks(low - room, high + room, 6), "Coefficient per half range of its column")
+    drawing.line([(0.0, 0.0), (float(sums.max()), 0.0)], MUTED, 1)
     for column in (int(column) for column in order if int(column) not in named):
         drawing.line(zip(sums, coefficients[:, column], strict=True), RULE, 1.5)
     for column, (color, dash) in zip(named, _STYLES, strict=False):
@@ -110,7 +114,8 @@ def subset_chart(release: Release) -> Drawing:
     columns = list(dict.fromkeys(name for record in records for name in record.columns))
     rest = [name for name in request_facts.candidates(release) if name not in columns]
     columns = (columns + rest)[:MOST_COLUMNS]
-    drawing = rows_panel(_CELL * len(columns), _CELL - 4, len(records), (-0.5, len(columns) - 0.5))
+    cell = min(_CELL, max(_LEAST_CELL, room_beside(["columns", "criterion"], _BESIDE_CELLS) / len(columns)))
+    drawing = rows_panel(cell * len(columns), _CELL - 4, len(records), (-0.5, len(columns) - 0.5))
     chosen = [at for at, record in enumerate(records) if is_chosen(record, release)]
     for at, record in enumerate(records):
         color = ACCENT if at in chosen else MUTED

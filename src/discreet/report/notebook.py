@@ -157,13 +157,18 @@ def _notes(release: Release) -> list[str]:
         notes += [clipped] if clipped else []
     if request_facts.is_by_fission(release):
         notes.append(
-            "One part of the information in the moments selected the columns, the other gave these intervals. All of "
-            "it together may select others."
+            "Half of the information in the moments selected the columns. The other half gave these intervals, so they "
+            "hold after the selection. All of the moments together may select other columns."
         )
     if request_facts.is_by_half(release):
-        notes.append("Half of the units selected the columns, the others gave these intervals.")
+        notes.append(
+            "Half of the units selected the columns. The others gave these intervals, so they hold after the selection."
+        )
     if request_facts.is_of_selection(release):
-        notes.append("The same rows selected the columns, so the level of these intervals is not guaranteed.")
+        notes.append(
+            "The same rows selected the columns, so the level of these intervals is not guaranteed. NoisyMoments and "
+            "`discreet run` give intervals that hold after a selection."
+        )
     if promised(release) is None:
         notes.append("NOT PRIVATE: no guarantee, for study. It must not leave.")
     return notes

@@ -46,7 +46,7 @@ WORKINGS = {
     "one unit can change",
     "poisson": "maximum likelihood coefficients for a target of counts, computed so that noise covers what one "
     "unit can change",
-    "sis": "each candidate is scored by itself, by how its values go with the target's over all rows or pairs of "
+    "sis": "each candidate is scored by itself, by how its values go with those of the target over all rows or pairs of "
     "rows; the best scores after noise are selected",
     "two-stage": "every row goes to a block at random, a lasso selects columns in each block, and the columns that "
     "most blocks select, after noise, are chosen",

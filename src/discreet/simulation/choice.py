@@ -267,8 +267,8 @@ class _Race:
         if others:
             overlap = listed([f"{mean:.0%}" for mean, _ in self._at_each_size(others[0].name)])
             sentence += (
-                f"; of {self.n_rivals} selections it loses least beside the best in each kind of table, or as little "
-                f"within {NEAR:g} and is more often exactly right at half of epsilon; next was {others[0].name}, "
+                f"; of {self.n_rivals} selections it came closest to the best one over all kinds of table, or as close "
+                f"within {NEAR:g} and was more often exactly right at half of epsilon; the next was {others[0].name}, "
                 f"with {overlap}"
             )
         if "public_moments" in best.parameters:
@@ -277,5 +277,5 @@ class _Race:
                 "private rows have about the same"
             )
         elif best.method == "moments":
-            sentence += f"; one release was read under {len(READINGS)} penalties, and readings are free"
+            sentence += f"; its one release was evaluated under {len(READINGS)} penalties, at no further cost"
         return sentence

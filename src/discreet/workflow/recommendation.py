@@ -4,6 +4,7 @@ import json
 import math
 import shlex
 from collections.abc import Sequence
+from decimal import Decimal
 from typing import Any
 
 from discreet.digits import plain
@@ -129,12 +130,10 @@ def _of_tables(row: dict[str, Any]) -> str:
 
 
 def _written(value: Any) -> str:
-    """A parameter as `--set` reads it: text as it is, all else as JSON."""
-    return (
-        value
-        if isinstance(value, str) and value.isalpha() and value not in ("true", "false", "null")
-        else json.dumps(value)
-    )
+    """A parameter as `--set` reads it: text as it is, all else as JSON, a number without an exponent."""
+    if isinstance(value, str) and value.isalpha() and value not in ("true", "false", "null"):
+        return value
+    return f"{Decimal(repr(value)):f}" if isinstance(value, float) else json.dumps(value)
 
 
 def _eligible(question: Question, answer: Expectation) -> list[str]:
@@ -201,8 +200,7 @@ def _reason(question: Question, answer: Expectation, names: list[str], row: dict
         return (
             f"Of {n_selections} selections, several do nearly as well as the best at epsilon {plain(row['epsilon'])}. "
             f"This one has an average overlap with the right columns of {_mean(own):.2f} on {row['n_draws']} simulated "
-            f"tables{' of each scenario' if len(own) > 1 else ''}. Of these selections it overlaps most on unfavorable "
-            f"tables, {on_unkind[names[0]]:.2f}; the next is {names[1]}, {on_unkind[names[1]]:.2f}."
+            f"tables{' of each scenario' if len(own) > 1 else ''}. {_on_unkind(on_unkind)}"
         )
     next_one = f"; the next is {names[1]}, by {_mean(others[0]):.2f}" if others else ""
     if others and _merit(question, answer, names[0])[0] == _merit(question, answer, names[1])[0]:
@@ -216,6 +214,13 @@ def _reason(question: Question, answer: Expectation, names: list[str], row: dict
         f"{only} with the right ones at epsilon {plain(row['epsilon'])}, by {_mean(own):.2f} on {row['n_draws']} "
         f"simulated tables{' of each scenario' if len(own) > 1 else ''}{next_one}."
     )
+
+
+def _on_unkind(overlaps: dict[str, float]) -> str:
+    (first, own), (second, next_one) = ((name, f"{value:.2f}") for name, value in overlaps.items())
+    if own == next_one:
+        return f"On unfavorable tables {first} and {second} overlap equally, by {own}."
+    return f"On unfavorable tables it overlaps most, by {own}; the next is {second}, by {next_one}."
 
 
 def _mean(rows: list[dict[str, Any]]) -> float:

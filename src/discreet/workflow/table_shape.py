@@ -104,6 +104,8 @@ def write_dummy(metadata: Metadata, n_rows: int, out: Path) -> Path:
         ".arrow": pyarrow.feather.write_feather,
     }
     if out.suffix not in writers:
-        raise InvalidParameterError(f"The file's name must end in {', '.join(writers)}, but it is {out.name!r}.")
+        raise InvalidParameterError(
+            f"The name {out.name!r} must end in one of {', '.join(writers)}. Choose one of these."
+        )
     writers[out.suffix](dummy_table(metadata, n_rows, Source().words), sink)
     return write_whole(out, sink.getvalue().to_pybytes())

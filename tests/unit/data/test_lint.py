@@ -23,14 +23,14 @@ FLAWS = {
     "no bounds": ({"age": {"type": "integer"}}, {}, "error", "columns.age", "public bounds"),
     "one bound": ({"age": {"type": "real", "lower": 0}}, {}, "error", "columns.age", "public bounds"),
     "no levels": ({"site": {"type": "category"}}, {}, "error", "columns.site", "public levels"),
-    "no source": ({"age": AGE | {"source": None}}, {}, "warning", "columns.age", "carry its source"),
-    "blank source": ({"age": AGE | {"source": " "}}, {}, "warning", "columns.age", "carry its source"),
+    "no source": ({"age": AGE | {"source": None}}, {}, "warning", "columns.age", "have no source"),
+    "blank source": ({"age": AGE | {"source": " "}}, {}, "warning", "columns.age", "have no source"),
     "source to come": (
         {"site": SITE | {"source": "TODO"}},
         {},
         "warning",
         "columns.site",
-        "carry its source",
+        "have no source",
     ),
     "unchecked": (
         {"age": AGE | {"source": "imported from CSVW-EO; not checked"}},

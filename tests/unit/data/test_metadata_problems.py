@@ -47,7 +47,7 @@ def test_whoever_spends_is_told_the_first_and_where_to_find_the_others():
     """In one line."""
     with pytest.raises(InvalidMetadataError) as raised:
         Metadata.from_text(FAULTY, "survey.yaml")
-    assert "(5 more problems). `discreet metadata check survey.yaml` lists all." in str(raised.value)
+    assert "(5 more problems). `discreet metadata check survey.yaml` lists all problems." in str(raised.value)
     assert "\n" not in str(raised.value)
 
 

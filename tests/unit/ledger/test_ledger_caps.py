@@ -69,11 +69,28 @@ def test_a_cap_is_not_lowered_below_what_is_spent(ledger, ask):
 
 
 def test_a_delta_cap_is_not_lowered_below_what_is_spent(ledger, ask):
-    """Leaving delta out of a later grant does not take spent delta away."""
+    """A delta of 0 does not take spent delta away."""
     ledger.grant("toy", 1, 1e-6)
     ask(ledger, dataset="toy", delta=1e-7)
     with pytest.raises(InvalidParameterError, match=r"delta 0\.0000001"):
-        ledger.grant("toy", 1)
+        ledger.grant("toy", 1, 0)
+
+
+def test_a_delta_that_is_left_out_stays(ledger):
+    """A first cap and a first allotment have delta 0; later ones keep what they have."""
+    assert ledger.grant("toy", 1).delta_cap == 0
+    ledger.grant("toy", 1, 1e-6)
+    assert ledger.grant("toy", 2).delta_cap == Fraction(1, 10**6)
+    assert ledger.allot("toy", "thesis", 1).delta_cap == 0
+    ledger.allot("toy", "thesis", 1, 1e-7)
+    assert ledger.allot("toy", "thesis", 2).delta_cap == Fraction(1, 10**7)
+
+
+def test_a_cap_without_delta_says_what_helps(ledger, ask):
+    """To ask for less does not help a method that needs a delta."""
+    ledger.grant("toy", 3)
+    with pytest.raises(BudgetExceededError, match=r"has no delta: choose a method that needs none.*--delta 0\.000001"):
+        ask(ledger, dataset="toy", delta=1e-6)
 
 
 @pytest.mark.parametrize("epsilon", [-1, "nan", float("inf"), 1e-10, 1_000_001, "one", True, None])
@@ -104,7 +121,7 @@ def test_bad_deltas_are_refused(ledger, delta):
 @pytest.mark.parametrize("dataset", ["", "-x", "a b", "a/b", "a\n", "é", "x" * 101, None, "x; drop table entries"])
 def test_bad_names_are_refused(ledger, dataset):
     """A name that metadata could not bear is none here."""
-    with pytest.raises(InvalidParameterError, match="dataset must be"):
+    with pytest.raises(InvalidParameterError, match="cannot be a data set's name"):
         ledger.grant(dataset, 1)
 
 

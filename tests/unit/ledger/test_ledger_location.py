@@ -84,7 +84,7 @@ def test_other_folders_are_not_made(tmp_path):
 @pytest.mark.parametrize("location", ["", ".", "/", "/dev/null", "a\0b", "x" * 5000, "/proc/ledger.sqlite"])
 def test_what_is_no_file_is_refused(location):
     """Folders, devices and impossible names hold no ledger."""
-    assert "The ledger must be readable and writable" in _refused(location)
+    assert "cannot be opened: " in _refused(location)
 
 
 def test_a_ledger_in_use_is_waited_for(tmp_path, monkeypatch):

@@ -439,7 +439,7 @@ def test_a_file_that_is_none_is_refused(witnessed, tmp_path):
     with pytest.raises(InvalidParameterError, match=r"witness file .* cannot be read"):
         witnessed.check_witness(tmp_path / "none")
     (tmp_path / "picture").write_bytes(b"\x89PNG\xff")
-    with pytest.raises(InvalidParameterError, match="witness file must be UTF-8"):
+    with pytest.raises(InvalidParameterError, match="is not UTF-8 text, so it is not a witness file"):
         witnessed.check_witness(tmp_path / "picture")
 
 

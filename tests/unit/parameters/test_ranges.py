@@ -150,7 +150,7 @@ def test_every_parameter_has_a_meaning():
         (
             "pcls",
             {"l1_radius": "x"},
-            "l1_radius must be a number in [1e-100, 1e+100] or private, but l1_radius='x'. Give one of these.",
+            "l1_radius must be a number above 0 or private, but l1_radius='x'. Give one of these.",
         ),
         ("pcls", {"max_size": -1}, "max_size must be a whole number of at least 0, but max_size=-1."),
         (

@@ -30,4 +30,4 @@ def test_axes_tell_epsilon_and_shares():
 def test_a_notebook_shows_it_on_white():
     """Words are dark, and a notebook may be dark: the ground comes first, under every mark."""
     shown = accuracy_chart(ratings(["auto"]))._repr_svg_()
-    assert re.match(r'<svg [^>]*><rect width="100%" height="100%" fill="#ffffff"/>', shown)
+    assert re.match(r'<svg [^>]* style="max-width:100%;height:auto"><rect width="100%" [^>]*fill="#ffffff"/>', shown)

@@ -75,3 +75,13 @@ def test_an_empty_path_is_refused():
     """Nothing would be drawn."""
     with pytest.raises(InvalidParameterError, match="The path is empty"):
         lasso_chart(np.zeros((2, 3)), NAMES)
+
+
+def test_charts_fit_a_phone():
+    """Long names take their room from the panel; nine columns stand closer than three."""
+    names = [f"a_rather_long_name_{place}" for place in range(9)]
+    columns = tuple(f"x{place}" for place in range(9))
+    by_size = tuple(size(*columns[:count]) for count in range(10))
+    path = lasso_chart(np.array([[0.0] * 9, np.arange(1.0, 10.0)]), names)
+    chosen = subset_chart(make_moments(columns, by_size=by_size, selected=()))
+    assert max(float(re.search(r'width="(\d+)"', drawn)[1]) for drawn in (path, chosen)) <= 374

@@ -76,7 +76,7 @@ def test_every_page_is_for_its_roles_alone(office, asked, name):
                 assert found.status_code in (200, 204, 409), (path, found.text)  # 409: there is no release yet
             else:
                 assert found.status_code == 403, path
-                assert f"but yours is {PEOPLE[name].value}" in found.text
+                assert f"Your role is {PEOPLE[name].value}, and only" in found.text
 
 
 def test_whoever_is_not_signed_in_is_sent_to_sign_in(office):

@@ -44,7 +44,7 @@ def test_a_private_root_may_be_a_database(file):
 @pytest.mark.parametrize(
     ("before", "after", "told"),
     [
-        ("schema: discreet/service@1", "schema: other", "must begin with"),
+        ("schema: discreet/service@1", "schema: other", "it does not begin with"),
         ("pepper_file: pepper", "pepper: in the file", "must name a pepper_file"),
         ("pepper_file: pepper", "pepper_file: nothing", "pepper file .* cannot be read"),
         ("tick_s: 1", "tick_s: 0", "tick_s"),
@@ -91,7 +91,7 @@ def test_settings_do_not_show_their_secret(file):
 
 def test_a_service_is_set_up_once(file):
     """Setting up again is refused: the pepper and the ledger of the first stay."""
-    with pytest.raises(InvalidParameterError, match="set up once"):
+    with pytest.raises(InvalidParameterError, match="set up there already"):
         set_up(file.parent)
     assert (file.parent / "pepper").read_text().strip() == PEPPER
 

@@ -45,7 +45,7 @@ def test_the_reason_tells_both_figures():
     """Of tables as stated, and of unkind ones, beside the next."""
     reason = recommended(QUESTION, answer({"pcls": 0.2, "moments": 0.914}, pcls=0.98, moments=0.95)).reason
     assert "overlap with the right columns of 0.95 on 16 simulated tables" in reason
-    assert "overlaps most on unfavorable tables, 0.91; the next is pcls, 0.20." in reason
+    assert "On unfavorable tables it overlaps most, by 0.91; the next is pcls, by 0.20." in reason
 
 
 def test_unkind_tables_that_differ_by_nothing_leave_the_order():

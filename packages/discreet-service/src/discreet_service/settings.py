@@ -164,7 +164,10 @@ def read_settings(path: Path) -> Settings:
     except yaml.YAMLError:
         raise InvalidParameterError(f"The service file must be YAML, but {path} is not.") from None
     if not isinstance(values, dict) or values.pop("schema", None) != SCHEMA:
-        raise InvalidParameterError(f"The service file must begin with `schema: {SCHEMA}`, but {path} does not.")
+        raise InvalidParameterError(
+            f"{path} is not a service file: it does not begin with `schema: {SCHEMA}`. Give the file that "
+            "`discreet serve --init` wrote."
+        )
     folder = path.absolute().parent
     pepper = values.pop("pepper_file", None)
     if not isinstance(pepper, str):

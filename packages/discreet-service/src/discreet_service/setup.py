@@ -50,7 +50,7 @@ def set_up(folder: Path, *, slot_s: int = 60, is_demo: bool = False, database: s
     """Write the service file and the pepper, make the folders, and the first admin with a password."""
     file = folder / FILE_NAME
     if file.exists():
-        raise InvalidParameterError(f"A service must be set up once, but {file} exists. Give another folder.")
+        raise InvalidParameterError(f"A service is set up there already: {file} exists. Give another folder.")
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)  # the ledger and the service file stand in it too
         for part in ("private", "public"):

@@ -183,7 +183,7 @@ def _connected(library: Any, address: Address) -> Any:
     except (library.Error, OSError, ValueError) as error:
         reason = _reason(str(error))
     # Neither address nor error: both can hold the password.
-    raise InvalidParameterError(f"PostgreSQL must let this role into the database, but {reason}")
+    raise InvalidParameterError(f"PostgreSQL cannot be reached: {reason}")
 
 
 def _reason(message: str) -> str:

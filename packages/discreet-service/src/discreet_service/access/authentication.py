@@ -23,7 +23,10 @@ def authenticate_key(context: Context, key: str) -> Principal:
         holder = keys.key_holder(connection, id_)
     digest = keyed_digest(context.settings.secret, "key", id_, secret)
     if prefix != "dk" or holder is None or not same_secret(digest, holder[0]):
-        raise NotSignedInError("A valid key is needed: send `Authorization: Bearer KEY`. Make one on the page Keys.")
+        raise NotSignedInError(
+            "This is not a valid key: it is unknown, expired or revoked. Create one on the page Keys; `discreet remote "
+            "login` stores it, and other programs send it as `Authorization: Bearer KEY`."
+        )
     return holder[1]
 
 
@@ -54,7 +57,9 @@ def check_password(context: Context, name: str, password: str, address: str) -> 
         with context.database.write() as connection:
             keys.add_failure(connection, *digests.values())
             audit.record(connection, "-", "sign-in failed", digests["name"][:16])
-        raise NotSignedInError("Name and password must belong together, but they do not.")
+        raise NotSignedInError(
+            "The name or the password is wrong. Try again, or ask an administrator for a new password."
+        )
     with context.database.write() as connection:
         keys.forget_failures(connection, digests["pair"])
     return account[0].name

@@ -132,9 +132,10 @@ def _moment(request: Request) -> Iterator[Context]:
 def check_role(who: Principal, roles: frozenset[Role]) -> Principal:
     """Return the principal, or refuse a role that may not."""
     if who.role not in roles:
-        allowed = " or ".join(sorted(role.value for role in roles))
+        *others, last = sorted(f"{'an' if role.value[0] == 'a' else 'a'} {role.value}" for role in roles)
+        allowed = f"{', '.join(others)} or {last}" if others else last
         raise ForbiddenError(
-            f"Only the role {allowed} may do this, but yours is {who.role.value}. Ask somebody who has it."
+            f"Your role is {who.role.value}, and only {allowed} may do this. Ask somebody with that role."
         )
     return who
 

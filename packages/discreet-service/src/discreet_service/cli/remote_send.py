@@ -101,14 +101,18 @@ def send(remote: "Remote", dataset: str, options: Asked, sent: Sending, chosen: 
     try:
         request = remote.ask(dataset, project=sent.project, purpose=sent.purpose, chosen=chosen, **question)
     except KeyboardInterrupt:
-        say("Interrupted while it was sent: `discreet remote requests` tells whether it was made. Nothing is charged.")
+        say("Interrupted while sending. `discreet remote requests` shows whether it arrived. Nothing is charged.")
         raise typer.Exit(WAITING) from None
     if request.is_free:
         say(
             "The same question had been answered before: this is that release, and nothing was charged.", sent.how.quiet
         )
     else:
-        say(f"Request {request.id} for epsilon {number(request.epsilon)} of {dataset} is made.", sent.how.quiet)
+        say(
+            f"Request {request.id} was sent. It costs epsilon {number(request.epsilon)} of {dataset} once a curator "
+            "approves it.",
+            sent.how.quiet,
+        )
     hand_over(remote, request, sent.how, wait=not sent.no_wait)
 
 

@@ -24,8 +24,8 @@ def checked_url(url: str, *, insecure: bool = False) -> str:
         raise InvalidParameterError("A service's address must be a host and a path alone. Leave out name, query and #.")
     if parts.scheme == "http" and not is_loopback(parts.hostname or "") and not insecure:
         raise InvalidParameterError(
-            f"A key must be sent over HTTPS, but the address is http://{parts.hostname}. Give an https:// address, or "
-            "insecure (--insecure), which shows the key and all releases to whoever is on the way."
+            f"The address http://{parts.hostname} is not HTTPS: others could read the key and the releases. "
+            "Give an https:// address. With insecure (--insecure) the key is sent all the same."
         )
     return url.strip().rstrip("/")
 

@@ -14,7 +14,7 @@ from discreet.errors import (
     WaitingError,
 )
 
-NO_PURPOSE = "A request must say its purpose. Write in a sentence what the answer is for: the curator reads it."
+NO_PURPOSE = "The request has no purpose. Write in a sentence what the answer is for; the curator reads it."
 """What API, form and client say alike."""
 OPEN = frozenset({"waiting", "approved", "running"})
 """States from which a release may still come."""

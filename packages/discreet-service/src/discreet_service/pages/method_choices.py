@@ -22,14 +22,10 @@ METHODS: tuple[tuple[str, tuple[MethodChoice, ...]], ...] = (
         (
             MethodChoice("pcls", "Constrained least squares", "The usual choice for up to some dozens of columns."),
             MethodChoice("pcpl", "Profile likelihood", "Where the noise in the target is small. Needs a delta."),
-            MethodChoice("moments", "Noisy moments", "One charge; any regression on the same columns is free after."),
+            MethodChoice("moments", "Noisy moments", "One charge; then every regression on these columns is free."),
             MethodChoice("sis", "Screening", "The best of many columns, each judged by itself."),
-            MethodChoice(
-                "two-stage", "Votes of lassos", "Many columns; blocks of rows vote. The baseline of screening."
-            ),
-            MethodChoice(
-                "decorrelated", "Decorrelated scores", "A few columns that go together; chooses how many matter."
-            ),
+            MethodChoice("two-stage", "Two-stage lasso", "Of many columns, those that most blocks of rows select."),
+            MethodChoice("decorrelated", "Decorrelated scores", "A few correlated columns; chooses how many matter."),
         ),
     ),
     (
@@ -37,7 +33,7 @@ METHODS: tuple[tuple[str, tuple[MethodChoice, ...]], ...] = (
         (
             MethodChoice("linear", "Linear regression", "Coefficients of the ticked columns, with intervals."),
             MethodChoice("logistic", "Logistic regression", "For a target with two values."),
-            MethodChoice("poisson", "Poisson regression", "For a target that counts."),
+            MethodChoice("poisson", "Poisson regression", "For a target of counts."),
         ),
     ),
     ("Both", (MethodChoice("run", "Select, then fit", "Chooses the columns, then estimates their coefficients."),)),
@@ -45,7 +41,9 @@ METHODS: tuple[tuple[str, tuple[MethodChoice, ...]], ...] = (
         "With public records or a grid",
         (
             MethodChoice(
-                "hybrid", "Weighted public records", "An estimate on public records that private rows weight."
+                "hybrid",
+                "Weighted public records",
+                "An estimate on public records, weighted to resemble the private rows.",
             ),
             MethodChoice("public-subset", "Best public subset", "Chooses the public records that predict best."),
             MethodChoice("histogram", "Noisy histogram", "An estimate on a grid of cells. For few columns."),

@@ -48,7 +48,7 @@ def _selection(row: Mapping[str, Any]) -> str:
     low, high = (max(0.0, min(1.0, row["right"] + sign * 2.0 * row["error"])) for sign in (-1, 1))
     return (
         f"It selects exactly the right columns in about {round(100 * row['right'])} of 100 tables "
-        f"({round(100 * low)} to {round(100 * high)}), and on average {part(row['overlap'])} of the columns agree."
+        f"({round(100 * low)} to {round(100 * high)}), and the average overlap with them is {part(row['overlap'])}."
     )
 
 

@@ -23,6 +23,6 @@ def open_database(location: str, *, pooled: bool = False) -> Database:
 
 def _unreachable(shown: str, reason: str) -> DiscreetError:
     return UnreachableError(
-        f"The service's database must be readable and writable, but database={shown[:300]!r}: {reason}. "
+        f"The service's database {shown[:300]} cannot be opened: {reason}. "
         "Nothing is answered without it; give another place in the service file."
     )

@@ -18,7 +18,7 @@ def change_password(context: Context, who: Principal, old: str, new: str, repeat
             "Several words are easy to keep in mind."
         )
     if new != repeated:
-        raise InvalidParameterError("The new password must be the same twice, but it is not. Type it again.")
+        raise InvalidParameterError("The two new passwords differ. Type the same one twice.")
     try:
         authentication.check_password(context, who.name, old, address)
     except NotSignedInError:

@@ -168,14 +168,10 @@ def _check_request(context: Context, who: Principal, body: RequestIn) -> tuple[d
         own = users.projects_of(connection, who.name)
     if body.project not in own:
         raise NotFoundError(
-            f"A project must be one of yours, but {body.project!r} is not. Name one of them, or ask a curator to add "
-            "you."
+            f"You are not a member of project {body.project!r}. Name one of your projects, or ask a curator to add you."
         )
     if not permissions.is_allotted(context, dataset.name, [body.project]):
-        raise ForbiddenError(
-            f"A project must have an allotment of a data set to ask it, but {body.project} has none of "
-            f"{dataset.name}. Ask its curator."
-        )
+        raise ForbiddenError(f"Project {body.project} has no allotment of {dataset.name}. Ask a curator for one.")
     content = {name: value for name, value in body.model_dump(mode="json").items() if name in CONTENT}
     priced = price(context, dataset, content)
     values = {
@@ -206,8 +202,8 @@ def _check_affordable(context: Context, project: str, priced: workflow.PricedReq
     remaining = min([context.ledger.account(name).epsilon_left, *allotted])
     if cost > remaining and context.ledger.account(name).accounting == "basic":
         raise BudgetExceededError(
-            f"A request must cost no more than what is left, but it costs epsilon {plain(float(cost), 9)}, "
-            f"and {plain(float(remaining), 9)} is left for project {project} on {name}. "
+            f"The request costs epsilon {plain(float(cost), 9)}, and only {plain(float(remaining), 9)} is left for "
+            f"project {project} on {name}. "
             "Ask for less, or ask a curator for a larger allotment.",
             cost,
             remaining,
