@@ -58,6 +58,7 @@ ONE_BY_ONE = {
     "data/engines/file_table.py": "listed: names of tables",
     "data/engines/parquet.py": "_name args: the name of a file, and of a column of its header",
     "data/engines/parquet_files.py": "link shown: the name of a file, never of a folder, and the address given",
+    "data/engines/spark_plan.py": "bad table: the name of a step of a plan, as Spark has it, and of the table",
     "data/engines/spark_session.py": "others own: versions of software",
     "data/engines/sql_catalog.py": "listed requested: names of tables that the role may read, and the one asked for",
     "data/engines/sql_session.py": "reason: words of the code, chosen by those of the library",

@@ -51,9 +51,19 @@ class _Part:
     @cached_property
     def fields(self) -> dict[str, pa.DataType]:
         """Types of the columns as batches hold them; a doubled name has the type of one of them."""
-        return {field.name: _batch_type(field.type) for field in self.schema} | dict.fromkeys(
-            self.constants, pa.string()
-        )
+        types = {field.name: _batch_type(field.type) for field in self.schema}
+        if any(map(pa.types.is_decimal, types.values())):
+            types |= dict.fromkeys(self._decimals_of_any_length(), pa.binary())
+        return types | dict.fromkeys(self.constants, pa.string())
+
+    def _decimals_of_any_length(self) -> list[str]:
+        """Name columns of decimals whose cells have lengths of their own: one cell of none, or more, ends a pass."""
+        columns = map(self.footer.schema.column, range(self.footer.num_columns))
+        return [
+            column.path
+            for column in columns
+            if column.physical_type == "BYTE_ARRAY" and column.logical_type.type == "DECIMAL"
+        ]
 
 
 class ParquetTable(Table):

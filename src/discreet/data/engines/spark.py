@@ -13,9 +13,12 @@ from discreet.data.batch_sizes import WIDE_GROUP
 from discreet.data.design import RowMap
 from discreet.data.engine import Table
 from discreet.data.engines import spark_worker as worker
-from discreet.data.engines.each import Progress, interruptible
-from discreet.data.engines.spark_session import SCHEME, Jobs, call_spark, check_workers
-from discreet.data.engines.spark_source import frame_at
+from discreet.data.engines.each import Progress
+from discreet.data.engines.file_table import changed
+from discreet.data.engines.spark_plan import require_rows_one_by_one
+from discreet.data.engines.spark_session import SCHEME, Jobs, call_spark, check_workers, is_interruption
+from discreet.data.engines.spark_source import frame_at, stamps
+from discreet.data.engines.text_cells import MOST_BYTES
 from discreet.data.metadata import Metadata
 from discreet.data.row_pass import RowPass
 from discreet.errors import DataMismatchError, InvalidParameterError
@@ -66,6 +69,9 @@ class SparkTable(Table):
             self._frame, self._address = frame_at(source)
         if self._frame.isStreaming:
             raise InvalidParameterError("A table must have an end, but this DataFrame is a stream. Store it first.")
+        if self._address is None:
+            require_rows_one_by_one(self._frame, is_counted=metadata.n_rows is not None)
+        self._written = self._stamps()
 
     @property
     def _spark(self) -> Any:
@@ -99,12 +105,21 @@ class SparkTable(Table):
         return None if self.metadata.n_rows is None else self._count
 
     @cached_property
-    def _count(self) -> int:
-        refusal = DataMismatchError(
-            "The table must have the n_rows that its metadata declares public, but Spark cannot count its rows. See "
-            "Spark's own log."
-        )
-        return int(call_spark(lambda: Jobs(self._spark).wait(self._frame.count), refusal))
+    def _count(self) -> int | None:
+        try:
+            return int(Jobs(self._spark).wait(self._frame.count))
+        except Exception as error:
+            if is_interruption(error):
+                raise KeyboardInterrupt from None
+            return None  # a cell may end the count, and must not decide whether there is a charge: the pass says so
+
+    @override
+    def require_unchanged(self) -> None:
+        if self._stamps() != self._written:
+            raise changed()
+
+    def _stamps(self) -> frozenset[tuple[str, int, int]]:
+        return call_spark(lambda: stamps(self._frame), changed())  # such as of a file that is no longer there
 
     @override
     def check(self, columns: Sequence[str]) -> None:
@@ -131,6 +146,7 @@ class SparkTable(Table):
             return worker.joined(parts.toArrow().to_batches())
 
         totals, n_rows = Jobs(self._spark).wait(sums)
+        self.require_unchanged()
         if progress is not None and row_pass.contribution_bound is None:
             progress(n_rows)
         return _whole(row_pass.start, totals)
@@ -154,8 +170,9 @@ class SparkTable(Table):
         jobs = Jobs(self._spark)
         rows = jobs.wait(lambda: self._stepped(row_pass, steps, worker.CELLS).toLocalIterator())
         try:
-            while (row := interruptible(partial(next, rows, None), jobs.cancel)) is not None:
+            while (row := jobs.wait(partial(next, rows, None))) is not None:
                 yield bytes(row[0])
+            self.require_unchanged()
         finally:
             jobs.cancel()
 
@@ -171,10 +188,21 @@ class SparkTable(Table):
         return units.mapInArrow(partial(worker.guarded, steps[1], sent), schema)
 
     def _chosen(self, columns: Sequence[str]) -> Any:
-        """Select columns by place: Spark takes names that differ in case alone as one, and parts names at dots."""
+        """Select columns by place: Spark takes names that differ in case alone as one, and parts names at dots.
+
+        Too long text is left out where it lies, as all of a batch of it may be more than a worker can be sent.
+        """
         places = [self._places[name] for name in columns]
         frame = self._frame.toDF(*(f"c{place}" for place in range(len(self._header))))
-        return frame.select(*(f"c{place}" for place in places))
+        return frame.selectExpr(*(self._expression(place) for place in places))
+
+    def _expression(self, place: int) -> str:
+        is_text = self._header[place][1] == "VARCHAR"
+        return (
+            f"CASE WHEN octet_length(c{place}) <= {MOST_BYTES} THEN c{place} END AS c{place}"
+            if is_text
+            else f"c{place}"
+        )
 
     @cached_property
     def _places(self) -> dict[str, int]:

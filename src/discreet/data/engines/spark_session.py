@@ -10,6 +10,7 @@ import tempfile
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from typing import Any, TypeVar
 
 import pyarrow as pa
@@ -164,10 +165,33 @@ def _start_java() -> None:
 
 @contextmanager
 def unwarned() -> Iterator[None]:
-    """Keep pyspark's warnings, of versions that it has not been tried with, to itself."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        yield
+    """Keep to itself what pyspark would write: warnings, and errors, which may show cells, to standard error."""
+    token = _is_quiet.set(True)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            for channel in _loggers():
+                channel.addFilter(_is_heard)
+            yield
+    finally:
+        _is_quiet.reset(token)
+
+
+_is_quiet = ContextVar("is_quiet", default=False)
+"""Of each thread by itself."""
+
+
+def _is_heard(_: object) -> bool:
+    return not _is_quiet.get()
+
+
+def _loggers() -> list[Any]:
+    """Return those by which pyspark writes an error's text, with the cell that it is about, while it is raised."""
+    try:
+        from pyspark.logger import PySparkLogger
+    except ImportError:
+        return []
+    return [PySparkLogger.getLogger(name) for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger")]
 
 
 _tried: set[str] = set()

@@ -11,7 +11,8 @@ from typing import Any
 from urllib.parse import unquote
 
 from discreet.data.engines.parquet_files import PARQUET_SUFFIXES, below
-from discreet.data.engines.spark_session import SCHEME, call_spark, session, unwarned
+from discreet.data.engines.spark_plan import require_stored
+from discreet.data.engines.spark_session import SCHEME, call_spark, is_interruption, session, unwarned
 from discreet.errors import DataMismatchError, InvalidParameterError
 
 BASE_TABLES = ("EXTERNAL", "MANAGED")
@@ -68,7 +69,9 @@ def _files(path: str) -> tuple[Any, str]:
     reader = spark.read.options(**options)
     with unwarned():
         frame = call_spark(lambda: reader.parquet(path), refusal)
-        _check_schemas(reader, frame, call_spark(frame.inputFiles, refusal))
+        files = call_spark(frame.inputFiles, refusal)
+        _check_schemas(reader, frame, files)
+        call_spark(lambda: _check_decimals(frame, files), refusal)
     return frame, SCHEME + path
 
 
@@ -199,6 +202,23 @@ def _check_schemas(reader: Any, frame: Any, files: list[str]) -> None:
                 )
 
 
+def _check_decimals(frame: Any, files: list[str]) -> None:
+    """Refuse decimals whose cells have lengths of their own: one of none, or of more than a number has, ends a pass."""
+    if not _has_java(frame.sparkSession) or "decimal" not in {field.dataType.typeName() for field in frame.schema}:
+        return
+    names, settings = frame.sparkSession._jvm, _hadoop(frame.sparkSession)
+    for file in files:
+        path = names.org.apache.hadoop.fs.Path(names.java.net.URI(file))
+        footer = names.org.apache.parquet.hadoop.ParquetFileReader.readFooter(settings, path)
+        for column in footer.getFileMetaData().getSchema().getColumns():
+            kind = column.getPrimitiveType()
+            if str(kind.getPrimitiveTypeName()) == "BINARY" and "DECIMAL" in str(kind.getLogicalTypeAnnotation()):
+                raise DataMismatchError(
+                    "Decimals must be stored at one length, but those of a column are byte arrays of any, of which one "
+                    "cell could end a pass. Write the files again, such as by Spark itself."
+                )
+
+
 def _types_of(reader: Any, path: str) -> dict[str, str]:
     refusal = DataMismatchError(
         f"{PurePosixPath(path).name[:80]!r} is not a readable Parquet file: its header cannot be read. "
@@ -209,6 +229,36 @@ def _types_of(reader: Any, path: str) -> dict[str, str]:
 
 def _types(frame: Any) -> dict[str, str]:
     return {field.name: field.dataType.simpleString() for field in frame.schema.fields}
+
+
+def stamps(frame: Any) -> frozenset[tuple[str, int, int]]:
+    """Return the files of a DataFrame, their sizes and when they were written; nothing where they cannot be told.
+
+    As those of more than `MOST_FILES`, of formats without files, or of Spark Connect.
+    """
+    if not _has_java(frame.sparkSession):
+        return frozenset()
+    files = _files_of(frame)
+    if len(files) > MOST_FILES:
+        return frozenset()
+    place, settings = frame.sparkSession._jvm.org.apache.hadoop.fs.Path, _hadoop(frame.sparkSession)
+    written = set()
+    for file in files:
+        path = place(frame.sparkSession._jvm.java.net.URI(file))
+        status = path.getFileSystem(settings).getFileStatus(path)
+        written.add((str(file), int(status.getLen()), int(status.getModificationTime())))
+    return frozenset(written)
+
+
+def _files_of(frame: Any) -> list[str]:
+    """Return the files that a plan reads; none where a cell ends the planning, as small tables are computed then."""
+    try:
+        with unwarned():
+            return list(frame.inputFiles())
+    except Exception as error:
+        if is_interruption(error):
+            raise
+        return []
 
 
 def _catalog_table(name: str) -> tuple[Any, str]:
@@ -227,6 +277,7 @@ def _catalog_table(name: str) -> tuple[Any, str]:
         )
     parts = (*((table.catalog,) if table.catalog else ()), *(table.namespace or ()), table.name)
     whole = ".".join(part if _BARE.fullmatch(part) else f"`{part.replace('`', '``')}`" for part in parts)
+    require_stored(spark, whole)
     frame = call_spark(
         lambda: spark.table(whole),
         DataMismatchError(f"{name[:200]!r} is not a table that Spark can read. Check what Spark may see."),

@@ -25,6 +25,15 @@ _WRITTEN = {
 """Types without a built-in cast to text, and what writes their cells: a cast that somebody made could look at rows."""
 _MOST_STORED = 2**19
 """Bytes of a cell of JSON, which may be compressed: a longer one is missing before it is written as text."""
+_MOST_UNPACKED = 4 * MOST_BYTES + 64
+"""Bytes of a cell of JSONB in the server's memory, beyond which its text is too long: the shortest, of ones or of
+brackets, has a letter for four. A number of a few bytes there may be 131,073 letters, and all text of a cell a gigabyte
+at the most, at which the server ends the statement."""
+_UNPACKED = (
+    "pg_catalog.pg_column_size(pg_catalog.jsonb_concat({0}, CASE WHEN pg_catalog.jsonb_typeof({0}) "
+    "OPERATOR(pg_catalog.=) 'object' THEN '{{}}'::pg_catalog.jsonb ELSE '[]'::pg_catalog.jsonb END))"
+)
+"""What tells it: an array or object to which nothing is joined is itself, unpacked, at whatever depth it goes."""
 _CODECS = {
     **{f"LATIN{place}": f"iso8859-{part}" for place, part in enumerate((1, 2, 3, 4, 9, 10, 13, 14, 15, 16), 1)},
     **{f"ISO_8859_{part}": f"iso8859-{part}" for part in (5, 6, 7, 8)},
@@ -228,7 +237,10 @@ def _column(
             text = f"nullif({text}, '{word}')"
         if kind == "JSON":
             stored = f"pg_catalog.pg_column_size({place}) OPERATOR(pg_catalog.<=) {_MOST_STORED}"
-            text = f"CASE WHEN {stored} THEN {_within(text)} END"
+            text = _within(text)
+            if typname == "jsonb":
+                text = f"CASE WHEN {_UNPACKED.format(place)} OPERATOR(pg_catalog.<=) {_MOST_UNPACKED} THEN {text} END"
+            text = f"CASE WHEN {stored} THEN {text} END"
         return Column(name, kind, _sent(text, as_bytes), kind != "JSON")
     return Column(name, shown.upper() if is_builtin else "USER-DEFINED", place)
 

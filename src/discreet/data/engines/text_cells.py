@@ -33,17 +33,23 @@ def as_text(batch: pa.RecordBatch, codec: str) -> pa.RecordBatch:
 
 
 def short(cells: Any) -> Any:
-    """Return a column as it is, but for text of more than `MOST_BYTES`, which is missing. Cost: a look at lengths."""
+    """Return a column as it is, but for text of more than `MOST_BYTES` and places in no dictionary, which are missing.
+
+    Cost: a look at lengths, or at places.
+    """
     kind = cells.type
-    if pa.types.is_dictionary(kind) and not isinstance(cells, pa.ChunkedArray):
-        dictionary = cells.dictionary
-        entries = short(dictionary)
-        is_same = entries is dictionary
-        return cells if is_same else pa.DictionaryArray.from_arrays(cells.indices, entries, ordered=kind.ordered)
+    if isinstance(cells, pa.ChunkedArray):  # one by one, as all together may be too long
+        chunks = [short(chunk) for chunk in cells.chunks]
+        return pa.chunked_array(chunks, chunks[0].type if chunks else kind)
+    if pa.types.is_dictionary(kind):
+        dictionary, indices = cells.dictionary, cells.indices
+        entries, places = short(dictionary), _within(indices, len(dictionary))
+        is_same = entries is dictionary and places is indices
+        return cells if is_same else pa.DictionaryArray.from_arrays(places, entries, ordered=kind.ordered)
+    if pa.types.is_string_view(kind):  # of which Arrow knows no lengths
+        return short(cells.cast(pa.large_string()))
     if not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
         return cells
-    if isinstance(cells, pa.ChunkedArray):  # one by one, as all together may be too long
-        return pa.chunked_array([short(chunk) for chunk in cells.chunks], kind)
     is_long = pc.greater(pc.binary_length(cells), MOST_BYTES)
     if not pc.any(is_long).as_py():
         return cells
@@ -59,7 +65,7 @@ def _decoded(cells: Any, codec: str) -> Any:
 
 
 def checked(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Return a batch whose impossible cells are missing: text that is not UTF-8, decimals that are too long.
+    """Return a batch whose impossible cells are missing: no UTF-8, too long decimals, places in no dictionary.
 
     Cost: a look at every byte; where a cell is impossible, its column's cells are read one by one.
     """
@@ -82,10 +88,20 @@ def _mended(cells: Any) -> Any:
         return kind.wrap_array(_checked(cells.storage))
     if isinstance(kind, pa.DictionaryType):
         entries = _checked(cells.dictionary)
-        return pa.DictionaryArray.from_arrays(cells.indices, entries, ordered=kind.ordered, safe=False)
+        places = _within(cells.indices, len(entries))
+        return pa.DictionaryArray.from_arrays(places, entries, ordered=kind.ordered, safe=False)
     if type(kind) in _MOST_DIGITS:
         return _declared_digits(cells)
     return _text_alone(cells) if kind in _AS_BYTES else cells
+
+
+def _within(places: Any, n_entries: int) -> Any:
+    """Leave out places of no entry, such as the -1 by which pandas counts a missing cell."""
+    unsigned = pc.cast(places, pa.uint64(), safe=False)  # a negative one becomes very large
+    is_one = pc.less(unsigned, pa.scalar(n_entries, pa.uint64()))
+    return (
+        places if pc.all(is_one).as_py() in (True, None) else pc.if_else(is_one, places, pa.scalar(None, places.type))
+    )
 
 
 def _declared_digits(cells: Any) -> Any:

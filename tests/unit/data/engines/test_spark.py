@@ -239,6 +239,18 @@ def test_tables_of_the_catalog(stored):
             open_table(f"spark:{name}", declared())
 
 
+@pytest.mark.parametrize("provider", ["csv", "json"])
+def test_tables_of_the_catalog_that_are_text(tmp_path, provider):
+    """A cell that is no number ends the reading of such a table, and so decides whether there is an answer."""
+    (tmp_path / f"rows.{provider}").write_text({"csv": "0.5\nzqcanary\n", "json": '{"x": "zqcanary"}\n'}[provider])
+    spark().sql(
+        f"CREATE TABLE text_{provider} (x DOUBLE, Provider STRING) USING {provider} "
+        f"OPTIONS (path '{tmp_path}', mode 'FAILFAST') COMMENT 'Provider parquet'"
+    )
+    with pytest.raises(InvalidParameterError, match="must be stored as one of"):
+        open_table(f"spark:text_{provider}", declared())
+
+
 @pytest.mark.parametrize(
     ("place", "hint"),
     [
@@ -440,6 +452,101 @@ def test_a_stream_is_refused():
     """Rows that come without end are no table."""
     with pytest.raises(InvalidParameterError, match="is a stream"):
         open_table(spark().readStream.format("rate").load(), declared())
+
+
+OF_MANY_ROWS = {
+    "Join": lambda frame: frame.crossJoin(frame.selectExpr("who as other")),
+    "Aggregate": lambda frame: frame.groupBy("who").count(),
+    "Deduplicate": lambda frame: frame.distinct(),
+    "Limit": lambda frame: frame.limit(3),
+    "Sample": lambda frame: frame.sample(0.5, seed=1),
+    "Window": lambda frame: frame.selectExpr("x", "avg(y) over () as y"),
+    "Generate": lambda frame: frame.selectExpr("x", "explode(array(y, y)) as y"),
+    "Union": lambda frame: frame.union(frame.filter("y > 0")),
+    "of a query in a cell": lambda frame: frame.selectExpr("x", "(select max(y) from rows) as y"),
+    "of a view": lambda frame: spark().sql("SELECT * FROM (SELECT x, max(y) AS y FROM rows GROUP BY x)"),
+}
+
+
+@pytest.mark.parametrize("query", OF_MANY_ROWS.values(), ids=OF_MANY_ROWS)
+def test_a_query_in_which_rows_depend_on_others_is_refused(stored, query):
+    """As its plan says, before a row is read."""
+    frame = spark().read.parquet(str(stored))
+    frame.createOrReplaceTempView("rows")
+    with pytest.raises(InvalidParameterError, match="must be made of one row"):
+        open_table(query(frame), declared())
+
+
+def test_two_tables_one_after_the_other_are_one(stored, tmp_path):
+    """Each row comes once, so a union of different files is a table."""
+    pq.write_table(rows(), tmp_path / "more.parquet")
+    both = spark().read.parquet(str(stored)).union(spark().read.parquet(str(tmp_path)))
+    table = open_table(both.union(spark().createDataFrame([(0.5, 1, "level 1", 0.5, 1)], both.schema)), declared())
+    assert table.moments(Design.plan(declared(), "y", ["x"]))[0, 0] == (2 * N + 1) * 32767**2
+
+
+@pytest.mark.parametrize("word", ["rand()", "uuid()", "monotonically_increasing_id()"])
+def test_a_query_that_draws_is_refused(stored, word):
+    """Each pass, and each trial of a task, would have other rows."""
+    frame = spark().read.parquet(str(stored)).selectExpr("x", f"{word} as y")
+    with pytest.raises(InvalidParameterError, match="must give the same rows each time"):
+        open_table(frame, declared())
+
+
+def test_a_filter_counts_where_the_number_of_rows_is_public(stored):
+    """Whether there are as many rows as declared would tell of the cells that it looks at, before the charge."""
+    frame = spark().read.parquet(str(stored)).filter("y > 0")
+    open_table(frame, declared())
+    with pytest.raises(InvalidParameterError, match="'Filter'"):
+        open_table(frame, declared(neighboring="replace_one", n_rows=N))
+
+
+@pytest.mark.parametrize("is_small", [False, True])
+@pytest.mark.parametrize("cell", ["1", "zqcanary"])
+def test_a_cell_that_ends_a_count_is_told_by_nobody(cell, is_small, capfd):
+    """A cast that fails must not decide between a refusal for free and a charge, nor show its cell."""
+    frame = spark().createDataFrame([("1", 0.5), (cell, 0.5)], "a string, y double")
+    if is_small:  # Spark computes it while it plans
+        frame = spark().sql(f"SELECT * FROM VALUES ('1', 0.5D), ('{cell}', 0.5D) AS t(a, y)")
+    # A sort by places reads the cast's column where a count would not.
+    frame = frame.selectExpr("cast(a as int) as x", "y").sort("x").repartition(2, "x")
+    columns = {name: COLUMNS[name] for name in "xy"}
+    table = open_table(frame, declared(neighboring="replace_one", n_rows=2, columns=columns))
+    table.check(["x", "y"])
+    if cell != "1":
+        with pytest.raises(Exception):  # noqa: B017, PT011 - whatever Spark says, the request says one constant
+            table.moments(Design.plan(table.metadata, "y", ["x"]))
+    assert "zqcanary" not in "".join(capfd.readouterr())
+
+
+def test_text_that_is_too_long_is_missing():
+    """As in every storage: a worker that was sent much of it at once would end the pass."""
+    cells = ["a", "b" * 2**14, "c" * (2**14 + 1)]
+    frame = spark().createDataFrame([(cell, 0.5, 0.5) for cell in cells], "who string, x double, y double")
+    table = open_table(frame, declared("who", columns={name: COLUMNS[name] for name in "xy"}))
+    assert table.moments(Design.plan(table.metadata, "y", ["x"]))[0, 0] == 2 * 32767**2
+    found = [cell for batch in table.batches(["who"]) for cell in batch.column(0).to_pylist()]
+    assert [cell is None for cell in found] == [False, False, True]
+
+
+@pytest.mark.parametrize("kind", ["a path", "a table", "a frame"])
+def test_files_that_are_written_meanwhile_end_the_request(tmp_path, kind):
+    """A later pass would have other rows, and no guarantee: before the charge it is refused, and after it ends."""
+    path = tmp_path / "rows.parquet"
+    pq.write_table(rows(), path)
+    if kind == "a table":
+        spark().sql(f"CREATE TABLE written USING parquet LOCATION '{tmp_path}'")
+    frame = spark().read.parquet(str(tmp_path)).selectExpr("*", "x + y as z")
+    table = open_table({"a path": f"spark:{tmp_path}", "a table": "spark:written"}.get(kind, frame), declared())
+    design = Design.plan(declared(), "y", ["x"])
+    table.check(design.columns)
+    assert table.moments(design)[0, 0] == N * 32767**2
+    pq.write_table(pa.concat_tables([rows(), rows()]), path)
+    with pytest.raises(DataMismatchError, match="stay as it was"):
+        table.check(design.columns)
+    for read in (lambda: table.moments(design), lambda: list(table.encoded(design)), lambda: list(table.batches("x"))):
+        with pytest.raises(Exception):  # noqa: B017, PT011 - Spark's own, or ours
+            read()
 
 
 def test_rows_are_counted_where_their_number_is_public(stored):

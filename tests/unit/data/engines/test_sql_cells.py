@@ -34,6 +34,7 @@ def cells(table, name):
 LONG = {
     "text": ("text", "repeat('x', 600000000)"),
     "jsonb": ("jsonb", r"to_jsonb(repeat(E'\x01', 200000000))"),
+    "numbers": ("jsonb", "(SELECT jsonb_agg('1e131071'::jsonb) FROM generate_series(1, 9000))"),
 }
 """Types, and a cell that takes little room where it is stored: two of them, or what is written of it, are too long."""
 
@@ -54,6 +55,10 @@ def test_a_long_cell_is_a_missing_one(url, name):
     assert moments[0, 0] == 2 * 32767**2
 
 
+DEEP = 6000
+"""Brackets within brackets: as deep as a server takes them, and no deeper than it can look at."""
+
+
 def test_text_is_whole_up_to_its_limit(url):
     """In bytes, of JSON as it is written."""
     run(
@@ -62,10 +67,13 @@ def test_text_is_whole_up_to_its_limit(url):
         f"INSERT INTO whole VALUES (repeat('é', {MOST_BYTES // 2}), to_jsonb(repeat('x', {MOST_BYTES - 2}))), "
         f"(repeat('é', {MOST_BYTES // 2}) || 'x', to_jsonb(repeat('x', {MOST_BYTES - 1})))",
         f"INSERT INTO whole(j) SELECT jsonb_agg(1) FROM generate_series(1, {MOST_BYTES // 3})",  # "[1, 1, ..., 1]"
+        f"INSERT INTO whole(j) SELECT (repeat('[', {DEEP}) || repeat(']', {DEEP}))::jsonb",
+        f"INSERT INTO whole(j) SELECT jsonb_build_object('a', jsonb_agg(1)) FROM generate_series(4, {MOST_BYTES // 3})",
     )
     table = open_table(url, declared("a"), "whole")
-    assert [len(cell or "") for cell in cells(table, "a")] == [MOST_BYTES // 2, 0, 0]
-    assert [len(cell or "") for cell in cells(table, "j")] == [MOST_BYTES, 0, MOST_BYTES // 3 * 3]
+    assert [len(cell or "") for cell in cells(table, "a")] == [MOST_BYTES // 2, 0, 0, 0, 0]
+    ones = MOST_BYTES // 3 * 3
+    assert [len(cell or "") for cell in cells(table, "j")] == [MOST_BYTES, 0, ones, 2 * DEEP, ones - 9 + len('{"a": }')]
 
 
 UNKNOWN = {"WIN1252": r"\x41819d", "WIN1251": r"\x98", "WIN874": r"\xdb", "ISO_8859_8": r"\xa1", "EUC_JP": r"\x8ffefe"}
