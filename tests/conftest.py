@@ -1,5 +1,6 @@
 """What holds for all tests."""
 
+import atexit
 import gc
 import re
 import signal
@@ -67,11 +68,7 @@ def pytest_collection_finish() -> None:
     """Collect garbage from now on, but not among the tests."""
     gc.freeze()
     gc.enable()
-
-
-def pytest_unconfigure() -> None:
-    """All of it goes at the end."""
-    gc.unfreeze()
+    atexit.register(gc.unfreeze)  # all of it goes at the end, in one collection
 
 
 WAITING = re.compile(r"^spark|/test_(service_|server_|remote_|same_request|interrupt|ledger_crash|ledger_race)[^/]*$")

@@ -140,7 +140,7 @@ def _parsed(values: pa.Array) -> pa.Array:
         return pc.cast(pc.if_else(matches, trimmed, pa.NA), pa.float64())
 
 
-def level_codes(values: pa.Array, column: CategoryColumn) -> npt.NDArray[np.int64]:
+def level_codes(values: pa.Array, column: CategoryColumn) -> npt.NDArray[np.int16]:
     """Return the place of each cell's level, -1 for a cell of none; never an error.
 
     Cells of any type are compared with the levels as text, then with those that are numbers as numbers, so that 1, 1.0
@@ -152,10 +152,10 @@ def level_codes(values: pa.Array, column: CategoryColumn) -> npt.NDArray[np.int6
     if pa.types.is_dictionary(values.type):  # a look at each entry serves all cells that share it
         entries = level_codes(values.dictionary, column)
         indices = cells_of(values.indices if not values.indices.null_count else values.indices.cast(pa.int64()), -1)
-        cell_codes: npt.NDArray[np.int64] = np.append(entries, other).take(indices)
+        cell_codes: npt.NDArray[np.int16] = np.append(entries, np.int16(other)).take(indices)
         return cell_codes
     values = _plain(values)
-    codes = np.full(len(values), -1, dtype=np.int64)
+    codes = np.full(len(values), -1, dtype=np.int16)  # there are at most 10,000 levels
     if _is_text(values.type):
         codes = _places(values, text_array(levels).cast(values.type))
     elif pa.types.is_boolean(values.type) or pa.types.is_integer(values.type):
@@ -167,9 +167,9 @@ def level_codes(values: pa.Array, column: CategoryColumn) -> npt.NDArray[np.int6
     return np.where(codes < 0, other, codes)
 
 
-def _places(values: pa.Array, levels: pa.Array) -> npt.NDArray[np.int64]:
+def _places(values: pa.Array, levels: pa.Array) -> npt.NDArray[np.int16]:
     indices = pc.index_in(values, value_set=levels, skip_nulls=True)
-    places: npt.NDArray[np.int64] = cells_of(indices, -1).astype(np.int64)
+    places: npt.NDArray[np.int16] = cells_of(indices, -1).astype(np.int16)
     return places
 
 

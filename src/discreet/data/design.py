@@ -7,7 +7,7 @@ sensitivity changes (privacy specification 0.2).
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -267,8 +267,7 @@ class Design:
         return np.column_stack([cells[:, :1], scaled])
 
 
-def _one_hot(codes: npt.NDArray[np.integer[Any]], cells: Cells) -> None:
+def _one_hot(codes: npt.NDArray[np.int16], cells: Cells) -> None:
     """Write a dummy a level; a cell of no level leaves all of them 0."""
-    codes = codes.astype(np.int16)  # there are at most 10,000 levels
     for level in range(cells.shape[1]):
         np.multiply(codes == level, np.int16(GRID), out=cells[:, level])

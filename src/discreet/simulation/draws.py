@@ -11,8 +11,10 @@ from discreet.typing import Floats
 
 def uniforms(rng: Source, *shape: int) -> Floats:
     """Return uniform numbers in (0, 1): multiples of 2^-53, shifted by half of one."""
-    words = rng.words(int(np.prod(shape))) >> np.uint64(11)
-    return np.asarray((words.astype(np.float64) + 0.5) * 2.0**-53).reshape(shape)
+    shares = (rng.words(math.prod(shape)) >> np.uint64(11)).astype(np.float64)
+    shares += 0.5
+    shares *= 2.0**-53
+    return shares.reshape(shape)
 
 
 def normals(rng: Source, *shape: int) -> Floats:
@@ -24,10 +26,22 @@ def normals(rng: Source, *shape: int) -> Floats:
 
 def chained_normals(rng: Source, n_rows: int, n_columns: int, correlation: float) -> Floats:
     """Return standard normal numbers, shape (n_rows, n_columns), each column correlated with the one before it."""
-    chained = np.asfortranarray(normals(rng, n_rows, n_columns))  # a column in one piece: here and in what follows
+    chained = by_columns(normals(rng, n_rows, n_columns))
     for j in range(1, n_columns if correlation else 1):
         chained[:, j] = correlation * chained[:, j - 1] + math.sqrt(1.0 - correlation**2) * chained[:, j]
     return chained
+
+
+def by_columns(rows: Floats) -> Floats:
+    """Return the same numbers with each column in one piece, as what follows takes them."""
+    columns = np.empty(rows.shape[::-1])
+    for start in range(0, len(rows), BLOCK):  # a tenth of the time of one copy, which leaves the cache at each number
+        columns[:, start : start + BLOCK] = rows[start : start + BLOCK].T
+    return columns.T
+
+
+BLOCK = 64
+"""Rows that are turned at once."""
 
 
 def some_normals(rng: Source, *shape: int) -> Floats:

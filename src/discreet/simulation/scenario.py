@@ -17,7 +17,7 @@ from discreet.data.metadata import Metadata, half_width
 from discreet.errors import InvalidParameterError
 from discreet.mechanisms.rng import Source
 from discreet.simulation.drawn_columns import as_of_more, cells_of, derive, placed
-from discreet.simulation.draws import chained_normals, normals, uniforms
+from discreet.simulation.draws import by_columns, chained_normals, normals, uniforms
 from discreet.simulation.public_pattern import PublicPattern, public_effects, signal
 from discreet.simulation.simulated_table import SimulatedTable
 from discreet.simulation.stated import MOST_HALVES, check_effects, check_noise, check_numbers, left_sd, names_and_rows
@@ -288,9 +288,9 @@ class Scenario:
             return self.pattern.variance(signal(self.pattern.scores, self.candidates, self.effects, self.level_effects))
         return float(signal(self.sample, self.candidates, self.effects, self.level_effects).var())
 
-    @cached_property
+    @property
     def sample(self) -> Floats:
-        """Columns of many rows, from -1 to 1 or for a category from 0 to 1, the same every time."""
+        """Columns of many rows, from -1 to 1 or for a category from 0 to 1: drawn at each call, the same every time."""
         return self._scores(Source.seeded(1), max(min(SAMPLE, SAMPLE_CELLS // len(self.candidates)), LEAST_SAMPLE))
 
     @property
@@ -390,8 +390,13 @@ class Scenario:
         if self.pattern is not None:
             return self.pattern.draw(uniforms(rng, n_rows))
         shape = n_rows, len(self.candidates)
-        shares = ndtr(chained_normals(rng, *shape, self.correlation)) if self.correlation else uniforms(rng, *shape)
-        scores = placed(self._spread(np.asfortranarray(2.0 * shares - 1.0)), self.candidates, self.metadata)
+        if self.correlation:
+            even = ndtr(chained_normals(rng, *shape, self.correlation))
+        else:
+            even = by_columns(uniforms(rng, *shape))
+        even *= 2.0
+        even -= 1.0
+        scores = placed(self._spread(even), self.candidates, self.metadata)
         derive(scores, self.candidates, self.metadata, rng)
         return np.asarray(scores, dtype=np.float64)
 

@@ -113,25 +113,36 @@ class SimulatedTable(FrameTable):
         """Blocks of encoded rows, of columns that are encoded once; callers must not change them."""
         if type(design) is not Design:
             return (design.encode(batch) for batch in self.batches(design.columns))
-        targets = self._targets(design)
         if not (design.candidates or design.is_weighted):
-            return targets
+            return self._targets(design)
         key = design_key(design.unweighted)
         if self._last[0] != key:  # passes of one request often follow each other
-            pairs = zip(self._columns(design), targets, strict=True)
+            pairs = zip(self._columns(design), self._targets(design), strict=True)
             self._last = key, [np.vstack([x, y[:, -1]]).T for x, y in pairs]
         return (design.weighted(block) for block in self._last[1])
 
     def _columns(self, design: Design) -> list[Cells]:
         """The constant and the candidates' cells before any factor, one row of cells each; of each block."""
-        key = ("columns", design.candidates, bounds_key(design.metadata, design.candidates))
-        plain = design.unweighted
-
-        def encoded() -> list[Cells]:
-            return [plain.encode(batch)[:, :-1].T for batch in self.batches(plain.columns)]
-
-        columns: list[Cells] = self.cached(key, encoded)
+        bounds = bounds_key(design.metadata, design.candidates)
+        columns: list[Cells] = self.cached(
+            ("columns", design.candidates, bounds), lambda: self._beside_constant(design.unweighted, bounds)
+        )
         return columns
+
+    def _beside_constant(self, plain: Design, bounds: tuple[Any, ...]) -> list[Cells]:
+        """Blocks of the constant and the candidates, of which those are encoded that none had before."""
+        keys = {name: ("cells", name, own) for name, own in zip(plain.candidates, bounds, strict=True)}
+        missing = tuple(name for name, key in keys.items() if key not in self._cache)
+        if missing or not keys:
+            alone = replace(plain, candidates=missing)
+            blocks = [alone.encode(batch).T[:-1] for batch in self.batches(alone.columns)]
+            ends = np.cumsum([1, *alone.widths]).tolist()
+            for name, start, end in zip(missing, ends[:-1], ends[1:], strict=True):
+                self._cache[keys[name]] = [block[start:end] for block in blocks]
+            if len(missing) == len(keys):
+                return blocks
+        of_each = zip(*(self._cache[key] for key in keys.values()), strict=True)
+        return [np.vstack([np.full_like(block[0][:1], GRID), *block]) for block in of_each]
 
     def _targets(self, design: Design) -> list[Cells]:
         """The constant and the target's cells before any factor, of each block."""

@@ -38,7 +38,8 @@ def ask(ledger: Ledger, epsilon: Number = "0.1", **changes: Any) -> Reservation:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Have the server answer each fourth case of a test of many: what they differ by is no matter of the database."""
-    here = [item for item in items if isinstance(item, pytest.Function) and item.path.parent == Path(__file__).parent]
+    folder = str(Path(__file__).parent)
+    here = [item for item in items if isinstance(item, pytest.Function) and str(item.path).startswith(folder)]
     by_test: dict[Any, list[pytest.Item]] = {}
     for item in here:
         params = item.callspec.params if hasattr(item, "callspec") else {}

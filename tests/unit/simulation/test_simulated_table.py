@@ -20,6 +20,11 @@ BOX = {"type": "real", "lower": -1, "upper": 1, "source": "test"}
 LEVELS = {"type": "category", "levels": ["a", "b", "c"], "source": "test"}
 
 
+def products(cells):
+    """Products of each two columns of encoded rows."""
+    return cells.T.astype(np.int64) @ cells.astype(np.int64)
+
+
 def scenario(n_columns, n_rows):
     columns = {f"x{j}": BOX for j in range(n_columns)} | {"g": LEVELS, "y": BOX}
     public = {"dataset": "toy", "unit": "person", "neighboring": "replace_one", "n_rows": n_rows, "columns": columns}
@@ -45,6 +50,30 @@ def test_sums_of_unit_rows_are_those_of_the_rows(n_rows, scaling):
     for _ in range(2):
         sums = table.map_reduce(plain, column_sums, start)
         assert np.array_equal(sums - 1, own.repeats * (rows.map_reduce(plain, column_sums, start) - 1))
+
+
+def test_columns_are_encoded_once_however_they_are_chosen(monkeypatch):
+    """Any choice of columns, in any order, has the cells that the rows have; no column is encoded again."""
+    own = scenario(4, 300)
+    table = own.draw(Source.seeded(5))
+    rows = FrameTable(table.frame, own.draw_metadata, "rows")
+    table.moments(Design.plan(own.draw_metadata, "y", ("x2", "g")))
+    encoded, encode = [], Design.encode
+
+    def counted(design, batch):
+        encoded.extend(design.candidates)
+        return encode(design, batch)
+
+    choices = (("x0", "x1", "x2", "g"), ("g", "x0"), ("x2",), ("x3", "x2"), ())
+    for chosen in choices:
+        design = Design.plan(own.draw_metadata, "y", chosen, least=0)
+        with monkeypatch.context() as patched:
+            patched.setattr(Design, "encode", counted)
+            moments = table.moments(design)
+            sums = table.map_reduce(design, products, np.zeros_like(moments))
+        assert np.array_equal(moments, own.repeats * rows.moments(design))
+        assert np.array_equal(sums, moments)
+    assert sorted(encoded) == ["x0", "x1", "x3"]
 
 
 def test_requests_that_screen_first_can_go_to_another_process():

@@ -111,9 +111,11 @@ class SaturatedRows:
         `OCTAVES` below; in units of 1 / STEPS.
         """
         centers = self._centers[~self.is_two_valued]
-        moved = self._real(cells).astype(np.int64) - centers
-        distances = np.minimum(np.abs(moved) * GRID // room_of(centers), GRID)
-        sums = SIGNED_STEPS[distances].sum(axis=0, dtype=np.int64)
+        distances = np.abs(self._real(cells) - centers.astype(np.float64))  # whole numbers: quotients' floors are exact
+        distances *= GRID
+        distances /= room_of(centers)
+        places = np.minimum(distances, GRID, out=distances).T.astype(np.int16)
+        sums = SIGNED_STEPS.take(places).sum(axis=1, dtype=np.int64)
         return np.concatenate([[len(cells) * STEPS], sums]) if with_count else sums
 
     @property

@@ -25,7 +25,7 @@ PART = 2e9
 WORDS = 2
 """Words of 64 bits that a model is: bit j of them is set when unit j is in it."""
 
-_compile = numba.njit(cache=True, nogil=True, error_model="numpy")
+_compile = numba.njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
 
 
 def search(

@@ -12,7 +12,7 @@ TIE = 1e-10
 ROUNDING = 1e-14
 """Residual sums of squares that differ by less than this share of the total are equal."""
 
-_compile = numba.njit(cache=True, nogil=True, error_model="numpy")
+_compile = numba.njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
 
 
 @_compile

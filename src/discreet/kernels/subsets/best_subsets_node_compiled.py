@@ -15,7 +15,7 @@ WORTH = 1024.0
 """The inverse is computed anew only when a new one is this many times more exact."""
 EPSILON = 2.0**-52
 
-_compile = numba.njit(cache=True, nogil=True, error_model="numpy")
+_compile = numba.njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
 
 
 @_compile

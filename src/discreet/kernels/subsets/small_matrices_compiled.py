@@ -3,7 +3,7 @@
 import numba
 import numpy as np
 
-_compile = numba.njit(cache=True, nogil=True, error_model="numpy")
+_compile = numba.njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
 
 TINY = 1e-290
 """Smallest pivot: a smaller one is raised to it."""

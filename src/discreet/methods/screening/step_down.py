@@ -175,7 +175,8 @@ def _thresholds(numbers: tuple[int, int, int], scale: float, sd: float, max_fals
         bound = beyond + scale * _sum_of_exponentials(n_units, max_false / 2.0)
         return (bound,) * n_units
     largest = np.maximum.accumulate(sd * sizes + scale * noise, axis=1)
-    return tuple(float(each) for each in np.quantile(largest, 1.0 - max_false, axis=0, method="higher")[::-1])
+    ends = np.quantile(largest.T, 1.0 - max_false, axis=1, method="higher", overwrite_input=True)
+    return tuple(float(each) for each in ends[::-1])
 
 
 @lru_cache(maxsize=8)

@@ -63,14 +63,12 @@ def test_a_long_cell_is_missing_in_every_storage(kind, tmp_path):
     assert sum(len(each.side_by_side(9)[1]) - 1 for each in units) == 2
 
 
-GIGABYTE = "x" * 2**30
-
-
 @pytest.mark.skipif(not either(False, True), reason="two gigabytes take a while")
 def test_two_gigabytes_of_text_end_no_pass_of_a_parquet_file(tmp_path):
     """They ended it: whether there was an answer told of two rows. In 100 kilobytes of a file; all rows come once."""
     path, schema = tmp_path / "t.parquet", pa.schema({"y": pa.float64(), "c": pa.string()})
-    cells = [["a"] * 100, [GIGABYTE], ["a"] * 20, [GIGABYTE], ["a"] * 50]
+    gigabyte = "x" * 2**30
+    cells = [["a"] * 100, [gigabyte], ["a"] * 20, [gigabyte], ["a"] * 50]
     batches = [pa.record_batch([pa.array([1.0] * len(some)), pa.array(some)], schema=schema) for some in cells]
     pq.write_table(pa.Table.from_batches(batches), path, use_dictionary=["c"], write_statistics=False)
     del batches

@@ -296,6 +296,23 @@ def test_steps_and_exchanges_find_what_enumeration_finds():
     assert hits >= 66
 
 
+def test_units_of_one_column_take_a_shorter_way_to_the_same_models():
+    """A second column that is never swept in makes each unit take the longer one."""
+    rng = np.random.default_rng(8)  # noqa: TID251 - simulated data, not noise
+    for d in (6, 25):
+        X = rng.normal(size=(60, d)) + rng.normal(size=(60, 1))
+        X /= np.linalg.norm(X, axis=0)
+        y = X @ rng.normal(size=d) + rng.normal(size=60) / 4
+        gram, side = X.T @ X, X.T @ y / np.linalg.norm(y)
+        gram[1], gram[:, 1], side[1] = gram[0], gram[:, 0], side[0]  # one that cannot be swept beside the first
+        gram[1, 1] = 1.0
+        short = stepwise(gram, side, np.arange(d + 1), d)
+        doubled, doubled_side = np.zeros((2 * d, 2 * d)), np.zeros(2 * d)
+        doubled[::2, ::2], doubled_side[::2] = gram, side
+        longer = stepwise(doubled, doubled_side, 2 * np.arange(d + 1), d)
+        assert all(np.array_equal(one, other) for one, other in zip(short, longer, strict=True))
+
+
 @pytest.mark.parametrize("design", DESIGNS)
 def test_stepwise_models_are_what_their_residuals_say(design):
     """Each size has a model of so many units, whose residuals an independent solver leaves, and none beats the best."""

@@ -14,7 +14,7 @@ import discreet as dc
 from discreet.data.engines.arrays import ArraysTable
 from discreet.errors import InvalidParameterError, MetadataError
 from discreet.kernels.moments.moments import GRID
-from discreet.kernels.rows.decorrelated_rows import OCTAVES, STEPS, SaturatedRows
+from discreet.kernels.rows.decorrelated_rows import OCTAVES, SIGNED_STEPS, STEPS, SaturatedRows
 from discreet.kernels.rows.decorrelated_scores import (
     Fit,
     Scoring,
@@ -215,6 +215,19 @@ def test_a_spread_is_read_from_the_logarithms_of_distances():
     assert octaves[:3] == pytest.approx([0.0, 1.0, 2.0], abs=0.2)  # what is nearer than OCTAVES counts as these
     each = [rows.log_distances(cells[row : row + 1], with_count=True) for row in range(200)]
     assert np.abs(each).max() == STEPS
+
+
+def test_steps_of_distances_are_those_of_whole_numbers():
+    """Every cell, around every kind of center: division in doubles has the floor that whole numbers have."""
+    every = np.arange(-GRID, GRID + 1)
+    for center in (0, 1, -7, 9000, -29_490, 29_491, 32_767, *range(-32_000, 32_000, 4999)):
+        room = GRID - min(abs(center), round(0.9 * GRID))
+        exact = SIGNED_STEPS[np.minimum(np.abs(every - center) * GRID // room, GRID)]
+        rows = SaturatedRows(np.ones(1, dtype=bool), np.zeros(1, dtype=bool), centers=(center,))
+        cells = np.column_stack([np.full(len(every), GRID), every, np.zeros(len(every))]).astype(np.int16)
+        assert rows.log_distances(cells, with_count=False).tolist() == [exact.sum(dtype=np.int64)]
+        chosen = cells[::997]
+        assert [rows.log_distances(cell[None], with_count=False)[0] for cell in chosen] == exact[::997].tolist()
 
 
 def test_a_second_look_finds_a_center_near_the_first():
