@@ -46,8 +46,8 @@ WORKINGS = {
     "one unit can change",
     "poisson": "maximum likelihood coefficients for a target of counts, computed so that noise covers what one "
     "unit can change",
-    "sis": "each candidate is scored by itself, by how its values go with those of the target over all rows or pairs of "
-    "rows; the best scores after noise are selected",
+    "sis": "each candidate is scored by itself, by its association with the target over all rows or pairs of rows; the "
+    "best scores after noise are selected",
     "two-stage": "every row goes to a block at random, a lasso selects columns in each block, and the columns that "
     "most blocks select, after noise, are chosen",
     "decorrelated": "each candidate is scored adjusted for all others: their linear prediction of it and of the target "
