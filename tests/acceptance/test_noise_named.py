@@ -126,14 +126,14 @@ def test_a_noise_test_says_what_chance_gives(place):
     shown = told(place.select("--dry-run", "-k", 1, epsilon=8, **asked))
     assert "The noise test tells a correlation of about" in shown
     clear = told(place.select("--yes", "-k", 1, epsilon=8, out="clear.json", **asked))
-    assert "fewer than 1 in 1,000 tables would still give columns that stand out as far." in clear
+    assert "fewer than 1 in 1,000 tables would still give a column that stands out as far." in clear
     release = Release.read("clear.json")
     assert release.request["parameters"]["noise_test"] is True
     assert release.steps[-1].name == "noise_test"
     assert release.steps[-1].value == release.chance.chance_by_noise
     assert release.chance.called_noise is False
     assert place.run("budget", "verify", "clear.json", "--ledger", place.ledger).code == 0
-    sentence = "would still give columns that stand out as far"
+    sentence = "would still give a column that stands out as far"
     for form in ("text", "html", "markdown"):
         for audience in ("board", "analyst"):
             report = place.run("report", "clear.json", "--format", form, "--audience", audience)

@@ -110,4 +110,5 @@ class PreparedSteps(Preparation):
             moments=done.moments,
             by_size=done.by_size or chosen.by_size,
             chances=(done if self._selects else chosen).chances,
+            hidden=(done if self._selects else chosen).hidden,
         )

@@ -110,4 +110,5 @@ class PreparedHalves(Preparation):
             fit=done.fit,
             by_size=chosen.by_size,
             chances=chosen.chances,
+            hidden=chosen.hidden,
         )

@@ -183,8 +183,8 @@ DECORRELATION_SHARES = {
     "x_scale": 0.03,
     "y_median": 0.05,
     "y_scale": 0.04,
-    "gram": 0.36,
-    "pilot": 0.13,
+    "gram": 0.33,
+    "pilot": 0.2,
     "y_shift": 0.04,
 }
 """Of epsilon, for each part before the choice of the columns, in their order."""

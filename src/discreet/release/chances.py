@@ -47,6 +47,11 @@ class ChanceRecord(Record):
         description="by selected column, of noisy scores: that one without an effect beside the others has as large a "
         "score",
     )
+    hidden_columns: tuple[str, ...] | None = Field(
+        default=None,
+        exclude_if=is_absent,
+        description="whose noisy variance does not stand out of its noise, though it would if they filled their bounds",
+    )
     called_noise: bool | None = Field(default=None, description="whether chance alone gives this; None: not known")
 
 

@@ -29,8 +29,7 @@ def verdict(release: Release) -> str | None:
         names = f"{WORDS[n]} name{'' if n == 1 else 's'}" if n < len(WORDS) else f"these {count(n)} names"
         return f"Nothing stood out: {names} may be due to chance."
     if chance.chance_by_noise is not None and any(step.name == "noise_test" for step in release.steps):
-        share = _by_noise(chance.chance_by_noise, "columns that stand out as far")
-        return f"Nothing stood out: {share}." if chance.called_noise else f"{share[0].upper()}{share[1:]}."
+        return _by_test(chance.chance_by_noise, len(release.selected), bool(chance.called_noise))
     if chance.called_noise and chance.chance_by_noise is not None:
         share = _by_noise(chance.chance_by_noise, _as_much(release))
         return f"{'Nothing stood out' if chance.could_stand_out is False else 'Indistinguishable from noise'}: {share}."
@@ -67,6 +66,16 @@ def _by_column(chances: Mapping[str, float], is_adjusted: bool, n_left: int | No
     doubt = f" {listed(unsure)} may {cause}." if unsure else ""
     lost = "" if n_left is None else _LOST
     return f"{without}, a column would score {shares}.{doubt}{lost}"
+
+
+def _by_test(chance: float, n_selected: int, is_noise: bool) -> str:
+    """What a noise test says: it looks at the strongest of the selected columns, and not at each of them."""
+    if n_selected == 1:
+        share, which = _by_noise(chance, "a column that stands out as far"), ""
+    else:
+        share = _by_noise(chance, f"{count(n_selected)} columns of which the strongest stands out as far")
+        which = " This is about all of them together: the test does not tell which stand out."
+    return f"Nothing stood out: {share}." if is_noise else f"{share[0].upper()}{share[1:]}.{which}"
 
 
 def _as_much(release: Release) -> str:
@@ -133,9 +142,22 @@ def _rule(chance: ChanceRecord) -> str | None:
     return None
 
 
+def hidden(chance: ChanceRecord | None) -> str | None:
+    """Return which columns noise hides, and what helps, in two sentences; None where it hides none."""
+    if chance is None or not chance.hidden_columns:
+        return None
+    names = chance.hidden_columns
+    they = "it varies" if len(names) == 1 else "they vary"
+    return (
+        f"Declare closer bounds for {listed(names)}. Within the declared ones {they} too little to be told from noise, "
+        "and a column that correlates may be selected instead."
+    )
+
+
 def sentences(release: Release) -> Sequence[str]:
-    """Return what a release says of chance: the verdict first, then what a column needed, and what that supposes."""
-    return [text for text in (verdict(release), needed(release.chance), supposed(release.chance)) if text]
+    """Return what a release says of chance: the verdict, what is hidden, what a column needed, what that supposes."""
+    chance = release.chance
+    return [text for text in (verdict(release), hidden(chance), needed(chance), supposed(chance)) if text]
 
 
 def before(chance: ChanceRecord) -> Sequence[str]:

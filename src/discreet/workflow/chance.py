@@ -59,6 +59,8 @@ def chance_after(dry_run: DryRun, outcome: Outcome) -> ChanceRecord | None:
             next((step.value for step in outcome.steps if step.name == "noise_test"), None),
         )
         chance = no_effect.of_selection(choice, outcome.selected)
+        if outcome.hidden:
+            chance = chance.model_copy(update={"hidden_columns": outcome.hidden})
         if not outcome.chances:
             return chance
         as_much = min(*outcome.chances.values(), chance.chance_by_noise or 1.0)

@@ -1,9 +1,11 @@
 """What is said of chance: no number that cannot be, nothing twice."""
 
+from types import SimpleNamespace
+
 import pytest
 
 from discreet.release import ChanceRecord
-from discreet.report.chance_words import before, needed
+from discreet.report.chance_words import before, hidden, needed, verdict
 
 
 def chance(**facts) -> ChanceRecord:
@@ -51,3 +53,43 @@ def test_a_noise_test_that_tells_nothing_says_so():
     assert (
         before(chance(test_correlation=3.0))[-1] == "The noise test tells no correlation from chance in 9 of 10 draws."
     )
+
+
+@pytest.mark.parametrize(
+    ("n_selected", "chance_of_noise", "text"),
+    [
+        (
+            3,
+            0.02,
+            "If no column had an effect, about 2 in 100 tables would still give 3 columns of which the strongest "
+            "stands out as far. This is about all of them together: the test does not tell which stand out.",
+        ),
+        (
+            1,
+            0.02,
+            "If no column had an effect, about 2 in 100 tables would still give a column that stands out as far.",
+        ),
+        (
+            3,
+            0.4,
+            "Nothing stood out: if no column had an effect, about 40 in 100 tables would still give 3 columns of which "
+            "the strongest stands out as far.",
+        ),
+    ],
+)
+def test_a_noise_test_speaks_of_the_strongest_column(n_selected, chance_of_noise, text):
+    """It looks at the strongest of the selected columns: nothing is said that sounds like each of them."""
+    record = chance(chance_by_noise=chance_of_noise, called_noise=chance_of_noise > 0.05)
+    steps = [SimpleNamespace(name="noise_test")]
+    release = SimpleNamespace(chance=record, selected=("a", "b", "c")[:n_selected], steps=steps)
+    assert verdict(release) == text
+
+
+def test_hidden_columns_are_told_with_what_helps():
+    """By their names, one or several; nothing where none is hidden."""
+    assert hidden(chance(hidden_columns=("age", "income"))) == (
+        "Declare closer bounds for age and income. Within the declared ones they vary too little to be told from "
+        "noise, and a column that correlates may be selected instead."
+    )
+    assert "it varies too little" in hidden(chance(hidden_columns=("age",)))
+    assert hidden(chance()) is None

@@ -54,6 +54,8 @@ class Columns(NamedTuple):
         Their variances after that, if they are alike; 0 on the diagonal.
     risks : ndarray of float, shape (p, p)
         Their mean squared errors, however unlike they are: at least `errors`.
+    pulls : ndarray of float, shape (p, p)
+        What of this comes of the shrinking: it pulls all correlations of a column the same way.
     mean_variance : float
         Of the noise of each mean.
     is_two_valued : ndarray of bool, shape (p,)
@@ -73,6 +75,7 @@ class Columns(NamedTuple):
     correlations: Floats
     errors: Floats
     risks: Floats
+    pulls: Floats
     mean_variance: float
     is_two_valued: Bools
     cut_means: Floats | None = None
@@ -89,17 +92,17 @@ def columns_of(
     Correlations are shrunk to their mean, and the mean to zero. Columns were cut at so many half widths of a uniform
     column of their spread, around about their means if `is_centered`. Shapes: means (p,), second (p, p), symmetric.
     """
-    noise = math.sqrt(variance)
     centers = np.clip(means, -1.0, 1.0)
     covariance = second - np.outer(centers, centers)
     # The second moment of 1 and -1 is 1.
     of_two = np.maximum(1.0 - centers**2, 0.0)
     diagonal = np.where(is_two_valued, of_two, covariance.diagonal())
-    least = max(1.5 * noise, LEAST_VARIANCE)
+    least = least_variance(variance)
     sds = np.sqrt(np.clip(diagonal, least, 1.0))
     correlations = np.clip(covariance / np.outer(sds, sds), -1.0, 1.0)
-    noises = variance / np.outer(sds, sds) ** 2
-    shrunk, errors, risks = _shrunk(correlations, noises)
+    # Of a product less that of two means: a mean far from 0, as of rare ones, brings the noise of the other mean in.
+    noises = variance * (1.0 + np.add.outer(centers**2, centers**2)) / np.outer(sds, sds) ** 2
+    shrunk, errors, risks, pulls = _shrunk(correlations, noises)
     values, vectors = np.linalg.eigh(shrunk)
     bends = BEND * math.exp(-BEND_DECAY * cut) + BEND_OF_SKEWED * is_centered * centers**2
     return Columns(
@@ -108,11 +111,22 @@ def columns_of(
         (vectors * np.maximum(values, LEAST_EIGENVALUE)) @ vectors.T,
         errors,
         risks,
+        pulls,
         variance,
         is_two_valued,
         bends=np.where(is_two_valued, 0.0, np.minimum(bends, 1.0)),
         is_unseen=diagonal <= least,
     )
+
+
+def least_variance(variance: float) -> float:
+    """Return what a column's variance must exceed to be seen, from that of the noise of an average."""
+    return max(1.5 * math.sqrt(variance), LEAST_VARIANCE)
+
+
+def uniform_square(cut: float) -> float:
+    """Return the mean square of a uniform column that is cut at so many half widths, which becomes 1."""
+    return 1.0 - 2.0 * cut / 3.0 if cut < 1.0 else 1.0 / (3.0 * cut**2)
 
 
 def public_columns(
@@ -128,16 +142,20 @@ def public_columns(
     of_means = float(covariance.diagonal().max()) / n_records
     cut_means = np.maximum(CUT_MEAN_OF_SKEWNESS * np.abs(skewness), LEAST_CUT_MEAN)
     none = np.zeros_like(covariance)
-    return Columns(means, sds, correlations, none, none, of_means, is_two_valued, cut_means, n_records)
+    return Columns(means, sds, correlations, none, none, none, of_means, is_two_valued, cut_means, n_records)
 
 
-def _shrunk(correlations: Floats, noises: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return the posterior means and variances of correlations that are alike in law, and their mean squared errors."""
-    shrunk, errors, risks = np.eye(len(correlations)), np.zeros_like(correlations), np.zeros_like(correlations)
+def _shrunk(correlations: Floats, noises: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+    """Return the posterior means and variances of correlations that are alike in law, and their mean squared errors.
+
+    Of these the part that shrinking makes comes last.
+    """
+    shrunk = np.eye(len(correlations))
+    errors, risks, pulls = (np.zeros_like(correlations) for _ in range(3))
     above = np.triu_indices(len(correlations), 1)
     values, noise = correlations[above], noises[above]
     if not len(values):
-        return shrunk, errors, risks
+        return shrunk, errors, risks, pulls
     weights = 1.0 / noise if (noise > 0.0).all() else np.ones_like(noise)
     weights = weights / weights.sum()
     mean = float(weights @ values)
@@ -150,8 +168,9 @@ def _shrunk(correlations: Floats, noises: Floats) -> tuple[Floats, Floats, Float
     errors[above] = errors.T[above] = np.maximum(shrinkage, LEAST_KEPT) * noise + mean_error
     # Of c, estimated by m + k (c + noise - m): E (1 - k)^2 ((c + noise - m)^2 - v) + k^2 v (Stein 1981).
     off = np.maximum((values - mean) ** 2 - noise, 0.0)
-    risks[above] = risks.T[above] = np.maximum((1.0 - shrinkage) ** 2 * off + shrinkage**2 * noise, errors[above])
-    return shrunk, errors, risks
+    pulls[above] = pulls.T[above] = (1.0 - shrinkage) ** 2 * off
+    risks[above] = risks.T[above] = np.maximum(pulls[above] + shrinkage**2 * noise, errors[above])
+    return shrunk, errors, risks, pulls
 
 
 def cut_means(columns: Columns, cut: float) -> Floats:
@@ -160,3 +179,11 @@ def cut_means(columns: Columns, cut: float) -> Floats:
     share = (1.0 + columns.means) / 2.0
     of_two = share * np.minimum(high / cut, 1.0) - (1.0 - share) * np.minimum(low / cut, 1.0)
     return np.where(columns.is_two_valued, of_two, TYPICAL_CUT_MEAN if columns.cut_means is None else columns.cut_means)
+
+
+def cut_covariances(columns: Columns, cut: float) -> Floats:
+    """Return the covariance of each standardized column with itself once it is cut: 1 of those not of two values."""
+    high, low = (1.0 - columns.means) / columns.sds, (1.0 + columns.means) / columns.sds
+    share = (1.0 + columns.means) / 2.0
+    of_two = share * np.minimum(high, cut) * high + (1.0 - share) * np.minimum(low, cut) * low
+    return np.where(columns.is_two_valued, of_two, 1.0)

@@ -11,7 +11,7 @@ import numpy as np
 
 from discreet.kernels.moments.moments import GRID
 from discreet.kernels.rows.decorrelated_scores import BITS, MOST, Fit, Scoring
-from discreet.kernels.sufficient_statistics.cut_columns import Columns, cut_means
+from discreet.kernels.sufficient_statistics.cut_columns import Columns, cut_covariances, cut_means
 from discreet.typing import Bools, Floats, Integers
 
 EXPLAINED = 0.5
@@ -31,6 +31,9 @@ FROM_PILOT = 0.6
 
 TYPICAL_SLOPE = 0.9
 """Of residuals that the columns explain in part: the standard deviation of the target over theirs, and own effects."""
+
+LEAST_OWN = 0.2
+"""Part of its own effect that a cut rare column has at least, over that of a normal one: a constant one has none."""
 
 MEDIAN_OF_NORMAL = 0.6745
 """Median distance of a normal number from its mean, in standard deviations."""
@@ -133,6 +136,8 @@ class Decorrelation(NamedTuple):
     leaks : ndarray of float, shape (p, p)
         Variance, over the square of the number of rows, of what score j gains by what is left of the effect of k: none
         if the columns' correlations were exact.
+    common : ndarray of float, shape (p, p)
+        The part of it that all effects share: it adds up before it is squared.
     bends : ndarray of float, shape (p, p)
         The same by the whole effect of k, as a cut column does not take off all of it.
     unseen : ndarray of float, shape (p,)
@@ -147,6 +152,7 @@ class Decorrelation(NamedTuple):
     variances: Floats
     slopes: Floats
     leaks: Floats
+    common: Floats
     bends: Floats
     unseen: Floats
     coefficients: Floats
@@ -195,6 +201,11 @@ def decorrelation(
     # Residual j times column k: sum over l of a_jl times the error of correlation l, k.
     slope = TYPICAL_SLOPE * TARGET_SLOPE * inside
     leaks = np.where(groups, 0.0, instruments**2 @ columns.risks) * (slope / sizes[:, None]) ** 2
+    # Covariances are less m m', and an error d of the means moves them by -(m d' + d m'): score j by a_j d times the
+    # sum of the effects times m. Shrinking, too, moves all correlations of a column the same way.
+    of_mean_noise = columns.mean_variance / sds**2
+    common = np.outer(instruments**2 @ of_mean_noise, (means / sds) ** 2) + instruments**2 @ columns.pulls
+    common = np.where(groups, 0.0, common) * (slope / sizes[:, None]) ** 2
     # The noise of the first look is taken off rows, too, and the correlations' errors let it through.
     of_leaks = leaks @ (first.variance + first.row_variance / n_rows).diagonal()
     shifts, variances = own @ first.coefficients, of_pilot + of_means + of_records + of_leaks
@@ -206,8 +217,10 @@ def decorrelation(
     likely = np.where(groups, 0.0, np.minimum(correlations**2 + columns.risks, 1.0))
     is_hidden = np.full(p, hides) if columns.is_unseen is None else columns.is_unseen | hides
     unseen = EXPLAINED * (slope / sizes) ** 2 * np.where(is_hidden, likely, 0.0).max(axis=1, initial=0.0)
-    slopes = slope * sizes
-    return Decorrelation(scoring, shifts, row_variances, variances, slopes, leaks, bends, unseen, first.coefficients)
+    # What the cut leaves of a column's own effect: of a rare one, whose ones lie far out, less than of others.
+    slopes = slope * sizes * np.clip(cut_covariances(columns, cut) / (inside * cut), LEAST_OWN, 1.0)
+    of_others = (leaks, common, bends, unseen)
+    return Decorrelation(scoring, shifts, row_variances, variances, slopes, *of_others, first.coefficients)
 
 
 def leak_variances(scores: Decorrelation, sizes: Floats, noise: Floats, n_rows: float, units: Integers) -> Floats:
@@ -222,7 +235,10 @@ def leak_variances(scores: Decorrelation, sizes: Floats, noise: Floats, n_rows: 
     # Of a category's columns the one that lets most through: they share one score.
     chosen = [through[:, units == unit].max(axis=1) for unit in np.unique(units[units >= 0])]
     variances: Floats = np.sum(chosen, axis=0) if chosen else np.zeros(len(sizes))
-    return variances
+    together = scores.common * np.where(units >= 0, left, 0.0)
+    # Each one's own part is among the leaks.
+    shared: Floats = np.sqrt(together).sum(axis=1) ** 2 - together.sum(axis=1)
+    return variances + shared
 
 
 def whole(values: Floats) -> Integers:

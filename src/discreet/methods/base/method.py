@@ -46,6 +46,8 @@ class Outcome:
         Weighted public points.
     chances : mapping of str to float
         By selected column, how often one without an effect stands out as far; empty where that is not known.
+    hidden : tuple of str
+        Columns that vary too little within their bounds to stand out of noise, by what was released.
     """
 
     selected: tuple[str, ...]
@@ -56,6 +58,7 @@ class Outcome:
     by_size: tuple[SizeRecord, ...] = ()
     hybrid: HybridRecord | None = None
     chances: Mapping[str, float] = field(default_factory=dict)
+    hidden: tuple[str, ...] = ()
 
 
 class Preparation(ABC):

@@ -22,6 +22,7 @@ from discreet.errors import InvalidParameterError
 from discreet.kernels.moments.moments import GRID
 from discreet.kernels.rows.decorrelated_rows import BINS, SaturatedRows
 from discreet.kernels.rows.decorrelated_scores import Target
+from discreet.kernels.sufficient_statistics.cut_columns import Columns, least_variance, uniform_square
 from discreet.kernels.sufficient_statistics.decorrelation import (
     CUTS,
     Decorrelation,
@@ -303,16 +304,28 @@ class PreparedScores(Preparation):
         choice = self._likely(above, scores, n_rows, variances)
         names = tuple(self.candidates[place] for place in plan.units.columns(choice.units))
         chances = self._told(choice, scores, n_rows, variances) if self.tells_chances else {}
-        return Outcome(names, noise, (*noisy.steps, self._screening(noise)), chances=chances)
+        steps = (*noisy.steps, self._screening(noise))
+        return Outcome(names, noise, steps, chances=chances, hidden=self._hidden(columns))
+
+    def _hidden(self, columns: Columns) -> tuple[str, ...]:
+        """The numeric candidates that noise hides though it would not if they filled their bounds."""
+        if columns.is_unseen is None:
+            return ()
+        typical = uniform_square(self.plan.cut)
+        # A column that fills its bounds is called hidden, at `least`, in one of forty tables at most.
+        is_clear = least_variance(columns.mean_variance) + 2.0 * math.sqrt(columns.mean_variance) < typical
+        owners = np.repeat(np.arange(len(self.candidates)), self.plan.design.widths)[self.plan.rows.is_read]
+        places = owners[columns.is_unseen & ~columns.is_two_valued & is_clear]
+        return tuple(self.candidates[place] for place in np.unique(places))
 
     def _likely(self, above: Chosen, scores: Decorrelation, n_rows: float, variances: Floats) -> Chosen:
         """Return the choice without what the effects of the others explain.
 
         One by one the unit is left out whose chance is largest, as long as that is more than a half.
         """
-        choice = above
+        choice, apart = above, scores._replace(common=np.zeros_like(scores.common))
         while above.noisy_scores is not None and choice.units:
-            by_unit = self._chances(choice, scores, n_rows, variances, ENOUGH_DRAWN)
+            by_unit = self._chances(choice, apart, n_rows, variances, ENOUGH_DRAWN)
             worst = max(choice.units, key=lambda unit: by_unit[unit])
             if by_unit[worst] <= MOST_CHANCE:
                 break
@@ -323,7 +336,7 @@ class PreparedScores(Preparation):
         """Return the chances of what is chosen, by column; none where no noisy scores are released."""
         if choice.noisy_scores is None or not choice.units:
             return {}
-        # Told, but no reason to leave a column out: what is hidden may have no effect at all.
+        # Told, but no reason to leave a column out: what is hidden may have no effect, and errors may not add up.
         by_unit = self._chances(choice, scores, n_rows, variances + scores.unseen * n_rows**2, N_DRAWN)
         return self.plan.units.by_column(by_unit, choice.units, self.candidates)
 

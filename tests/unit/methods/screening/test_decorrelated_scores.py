@@ -263,14 +263,43 @@ def narrow_tables(n_tables):
 
 
 def test_narrow_columns_at_an_end_of_their_bounds_are_found(monkeypatch):
-    """Noise moved centers by three of their spreads, which hid them, and neighbors were sure (control)."""
+    """Noise moved centers by three of their spreads, which hid them (control)."""
     right, sure = narrow_tables(40)
     assert right >= 32
     assert sure <= 5
     monkeypatch.setattr(decorrelated_plan, "FINE", math.inf)
-    hidden, false = narrow_tables(40)
+    hidden, _ = narrow_tables(40)
     assert hidden < right
-    assert false > sure
+
+
+def test_beside_rare_columns_no_false_one_is_sure():
+    """Six columns with 4 % ones that go together, three with effects: in a third of tables a false one was."""
+    columns = {f"x{j}": {"type": "integer", "lower": 0, "upper": 1} for j in range(6)}
+    metadata = metadata_of(columns | {"y": {"type": "real", "lower": -6, "upper": 14}}, 10_000)
+    prepared = method_of("decorrelated", epsilon=1.0).prepare(metadata, "y")
+    sure = found = 0
+    for seed in range(24):
+        rng = np.random.default_rng(400 + seed)  # noqa: TID251 - simulated data, not noise
+        x = (chain(rng, 10_000, 6, 0.6) > 1.75).astype(float)
+        signal = x[:, :3].sum(axis=1)
+        cells = {f"x{j}": x[:, j] for j in range(6)} | {"y": signal / signal.std() + rng.standard_normal(10_000)}
+        chances = prepared.run(ArraysTable(cells, metadata), Source.seeded(seed)).chances
+        called = {name for name, chance in chances.items() if chance <= LARGEST_CHANCE}
+        sure, found = sure + bool(called - {"x0", "x1", "x2"}), found + len(called & {"x0", "x1", "x2"})
+    assert sure <= 3
+    assert found >= 60
+
+
+@pytest.mark.parametrize(("n", "told"), [(2000, ("narrow",)), (60, ())])
+def test_a_column_that_noise_hides_is_named(n, told):
+    """One in far wider bounds, beside two that fill theirs; with few rows nobody could tell, and none is."""
+    real = {"type": "real", "lower": -1, "upper": 1}
+    metadata = metadata_of({"narrow": {**real, "lower": -100, "upper": 100}, "a": real, "b": real, "y": real}, n)
+    prepared = method_of("decorrelated", epsilon=1.0, saturation=0.8).prepare(metadata, "y")
+    rng = np.random.default_rng(5)  # noqa: TID251 - simulated data, not noise
+    cells = dict(zip(("narrow", "a", "b", "y"), rng.uniform(-1.0, 1.0, (4, n)), strict=True))
+    for seed in range(5):
+        assert prepared.run(ArraysTable(cells, metadata), Source.seeded(seed)).hidden == told
 
 
 MANY_COLUMNS = {f"x{j}": BOX for j in range(19)}
@@ -302,7 +331,8 @@ def test_a_column_that_others_explain_is_left_out():
     prepared = method_of("decorrelated").prepare(metadata_of(columns, 1000), "y")
     leaks = np.array([[0.0, 0.0, 0.0], [0.15, 0.0, 0.0], [0.15, 0.15, 0.0]])
     ones = np.ones(3)
-    scores = Decorrelation(None, 0.0 * ones, ones, 0.0 * ones, ones, leaks, 0.0 * leaks, 0.0 * ones, 0.0 * ones)
+    none, nothing = 0.0 * ones, 0.0 * leaks
+    scores = Decorrelation(None, none, ones, none, ones, leaks, nothing, nothing, none, none)
     noisy = np.array([900.0, 210.0, 205.0])
 
     def left(scores):
@@ -529,3 +559,12 @@ def test_chances_count_what_a_hidden_column_lets_through():
     hidden = decorrelation(columns, Pilot.none(3), 1000.0, np.eye(3, dtype=bool), 1000, 1.0, True).unseen
     assert (hidden > unseen[1] - 1e-12).all()
     assert hidden[0] > unseen[1][0]
+
+
+def test_a_rare_column_has_less_of_its_own_effect_and_a_constant_one_some():
+    """Of 0/1 columns with half, 4 % and no ones, cut at three deviations: what is left of an effect is over it."""
+    means = np.array([0.0, -0.92, -1.0])
+    columns = columns_of(means, np.eye(3) + np.outer(means, means) * (1 - np.eye(3)), 1e-6, means < 2.0, 3.0, False)
+    slopes = decorrelation(columns, Pilot.none(3), 10_000.0, np.eye(3, dtype=bool), 1000, 3.0).slopes
+    assert slopes[0] > 1.2 * slopes[1] > 0.0
+    assert slopes[2] > 0.0
