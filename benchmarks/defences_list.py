@@ -374,7 +374,7 @@ ROWS = (
     Defence(
         "twice the sensitivity under replacement",
         "methods/screening/target_plan.py",
-        "n_rows_changed = 2 if metadata.neighboring is NeighboringRelation.REPLACE_ONE else 1",
+        "n_rows_changed = 2 if replaces else 1",
         "n_rows_changed = 1",
         ("privacy/test_sis.py::test_worst_pair_loses_at_most_epsilon[replace_one-canonical_lipschitz]",),
     ),

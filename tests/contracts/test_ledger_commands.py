@@ -106,7 +106,7 @@ def test_an_allotment(run):
     assert run("show").splitlines()[1] == f"  {'thesis':<18} [{'.' * 30}] epsilon 0 of 0.5 spent, 0.5 left"
     told = [part.strip() for part in run("history").splitlines()[1].split("  ") if part.strip()]
     assert told[2:5] == ["allotment set", "toy thesis", "epsilon 0.5"]
-    assert "within the lifetime cap" in run("allot", "toy", "thesis", "--epsilon", "2", code=2)
+    assert "exceeds the lifetime cap" in run("allot", "toy", "thesis", "--epsilon", "2", code=2)
     assert "discreet budget grant other" in run("allot", "other", "thesis", "--epsilon", "2", code=4)
 
 

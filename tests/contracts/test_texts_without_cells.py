@@ -96,6 +96,7 @@ ONE_BY_ONE = {
     "methods/screening/decorrelated_columns.py": "unknown: a name of the request",
     "methods/screening/decorrelated_plan.py": "shares unknown why: names of parameters, and words of the code",
     "methods/screening/decorrelated_scores.py": "width: the number of columns, by public levels",
+    "methods/screening/sis.py": "association: a parameter, one of four words",
     "methods/screening/screener.py": "advice there_are: words of the code, and a number of candidates",
     "methods/plan_steps.py": "fitting plain set shown: names and values of parameters",
     "methods/select_then_fit.py": "misplaced: names and values of parameters",
