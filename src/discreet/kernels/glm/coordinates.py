@@ -115,7 +115,7 @@ def in_even_coordinates(problem: Problem, model: ScoreModel, pool: Pool, theta: 
         return pool
     matrix = (vectors / np.sqrt(np.maximum(values, 1.0 / UNEVEN))) @ vectors.T @ before.natural
     turn = Turn.of(matrix, before.length).to(before.length, LOOSER * before.cut)
-    plain = Pool(pool.family, pool.first, offset=pool.offset, cap=pool.cap)
+    plain = replace(pool, scores=[], turned=None, limit=None, first_family=None)
     rows = LikelyRows.of(pool.family, theta, curve.center, plain.curve.spread, pool.n_rows, problem.groups, curve.fixed)
     as_they_are = np.minimum(1.0, problem.cap / (rows.rows**2).sum(axis=1))
     parts, longest = parts_of(turn, rows.rows, turn.length), lengths(turn, problem.groups)[-1]

@@ -21,6 +21,12 @@ SHARE = 0.05
 LARGEST_NOISE = 1e140
 """Of which a square is a float."""
 
+LEAST_KNOWN = 1e-6
+"""Of a mean count."""
+
+UNLIKELY = 1e-4
+"""Beside the likeliest law: a less likely one does not count."""
+
 UNIT = 2**29
 """What one row adds to its bin: 2^33 rows fit in 64 bits."""
 
@@ -109,7 +115,7 @@ class HistogramRequest:
 class CountBound:
     """Where counts are clipped, and between how many rows have a larger one, with a chance of 95 percent.
 
-    And about how many rows there are, and their mean.
+    And about how many rows there are, their mean, and the standard deviation of what is known of its logarithm.
     """
 
     bound: int
@@ -117,6 +123,7 @@ class CountBound:
     high: float
     n_rows: float
     mean: float
+    log_sd: float = 0.0
 
 
 def chosen_bound(request: HistogramRequest, sums: Floats, noise: float) -> CountBound:
@@ -125,28 +132,41 @@ def chosen_bound(request: HistogramRequest, sums: Floats, noise: float) -> Count
     `noise` is the standard deviation of the noise on a score whose residuals are at most 1.
     """
     ends, sd, rows = request.row_map.ends, request.sd / UNIT, np.asarray(sums, dtype=np.float64) / UNIT
-    likely = _likely(ends, rows, sd)
+    likely, weights = _likely(ends, rows, sd)
     starts = np.array([0, *(end + 1 for end in ends[:-1])], dtype=np.float64)
-    total, n_rows = max(float(starts @ likely), 1e-9), max(float(likely.sum()), 1.0)
-    best = min(ends[1:], key=lambda bound: _error(bound, _cut(ends, likely, bound), total, n_rows, noise))
+    totals, counts = np.maximum(likely @ starts, 1e-9), np.maximum(likely.sum(axis=1), 1.0)
+
+    def expected(bound: int) -> float:
+        """The mean error over the laws, of slopes of size 1 that are shrunk: one that is lost is off by no more."""
+        errors = _error(bound, _cut(ends, likely, bound), totals, counts, noise)
+        return float(weights @ (1.0 - 1.0 / (1.0 + errors)))
+
+    best, n_rows, total = min(ends[1:], key=expected), float(weights @ counts), float(weights @ totals)
     is_above = np.array(ends, dtype=np.float64) > best
     above, error = float(rows[is_above].sum()), float(ndtri(0.975)) * sd * float(is_above.sum()) ** 0.5
-    return CountBound(best, max(above - error, 0.0), max(above + error, 0.0), n_rows, total / n_rows)
+    mean = max(total / n_rows, LEAST_KNOWN)
+    # A log-normal law of the mean with this relative variance.
+    beside = np.minimum(totals / counts / mean, 1.0 / LEAST_KNOWN) - 1.0
+    log_sd = math.sqrt(math.log1p(float(weights @ beside**2)))
+    return CountBound(best, max(above - error, 0.0), max(above + error, 0.0), n_rows, mean, log_sd)
 
 
-def _likely(ends: Sequence[int], rows: Floats, sd: float) -> Floats:
-    """Return how many rows each bin likely holds: what is seen of it, and of the others what the law of counts expects.
+def _likely(ends: Sequence[int], rows: Floats, sd: float) -> tuple[Floats, Floats]:
+    """Return how many rows each bin holds under each law that is likely: what is seen of it, and of the others what the
+    law expects; and how likely the laws are.
 
-    Negative binomial laws on a grid, each with its likeliest number of rows, are weighted by how likely they are.
+    Negative binomial laws on a grid, each with its likeliest number of rows. Shapes: returns (m, bins), (m,).
     """
     laws = _laws(ends)
     # Sampling counts a little more than it does, as no law is quite right.
     variance = sd**2 + 2.0 * np.maximum(rows, 0.0)
     n_rows = np.maximum((laws @ (rows / variance)) / (laws**2 @ (1.0 / variance)), 1.0)
     distance = ((rows - n_rows[:, None] * laws) ** 2 / variance).sum(axis=1)
+    distance = np.nan_to_num(distance, nan=LARGEST_NOISE)
     weights = np.exp(-0.5 * (distance - distance.min()))
-    expected: Floats = (weights / weights.sum() * n_rows) @ laws
-    return np.where(rows > SEEN * sd, rows, expected)
+    is_likely = weights > UNLIKELY
+    expected = laws[is_likely] * n_rows[is_likely, None]
+    return np.where(rows > SEEN * sd, rows, expected), weights[is_likely] / weights[is_likely].sum()
 
 
 def _laws(ends: Sequence[int]) -> Floats:
@@ -160,31 +180,37 @@ def _laws(ends: Sequence[int]) -> Floats:
     return laws
 
 
-def _cut(ends: Sequence[int], rows: Floats, bound: int) -> float:
+def _cut(ends: Sequence[int], rows: Floats, bound: int) -> Floats:
     """Which share of the sum of squared counts lies above a bound, about at most.
 
     Squares, as slopes are told by the rows of large means: those of a rare level may be all that are clipped.
+    Shapes: rows (m, bins); returns (m,).
     """
     largest = float(ends[-1])
     squares = (np.array(ends, dtype=np.float64) / largest) ** 2
-    return float(np.maximum(squares - (bound / largest) ** 2, 0.0) @ rows) / max(float(squares @ rows), 1e-300)
+    share: Floats = rows @ np.maximum(squares - (bound / largest) ** 2, 0.0) / np.maximum(rows @ squares, 1e-300)
+    return share
 
 
-def _error(bound: int, share: float, total: float, n_rows: float, noise: float) -> float:
-    """Return the squared error of a slope per standard deviation, where a share of the squared counts is cut off."""
+def _error(bound: int, share: Floats, total: Floats, n_rows: Floats, noise: float) -> Floats:
+    """Return the squared error of a slope per standard deviation, where a share of the squared counts is cut off.
+
+    Shapes: share, total, n_rows (m,); returns (m,).
+    """
     mean = total / n_rows
-    slope = mean * float(pdtr(bound - 1, mean))  # of E min(N, c) by the log of the mean
-    signal, of_noise = n_rows * slope, noise * bound / TYPICAL_SD
-    if not signal > 0.0 or not of_noise < LARGEST_NOISE:
-        return math.inf
-    sampling = _variance(bound, mean) * n_rows / signal**2
-    return sampling + (of_noise / signal) ** 2 + (BENT * share) ** 2
+    signal, of_noise = n_rows * mean * pdtr(bound - 1, mean), noise * bound / TYPICAL_SD  # of E min(N, c) by log mean
+    if not of_noise < LARGEST_NOISE:
+        return np.full_like(mean, math.inf)
+    with np.errstate(all="ignore"):  # counts may be as large as floats are
+        errors: Floats = (_variance(bound, mean) * n_rows + of_noise**2) / signal**2 + (BENT * share) ** 2
+    return np.where((signal > 0.0) & np.isfinite(errors), errors, math.inf)
 
 
-def _variance(bound: int, mean: float) -> float:
+def _variance(bound: int, mean: Floats) -> Floats:
     """Return the variance of min(N, c), of a Poisson count."""
     # E N 1{N <= c} = m P(N <= c - 1), E N (N - 1) 1{N <= c} = m^2 P(N <= c - 2).
-    below = mean * float(pdtr(bound - 1, mean))
-    twice = mean**2 * float(pdtr(bound - 2, mean)) if bound > 1 else 0.0
-    beyond = float(pdtrc(bound, mean))
-    return max(twice + below + bound**2 * beyond - (below + bound * beyond) ** 2, 0.0)
+    below = mean * pdtr(bound - 1, mean)
+    twice = mean**2 * pdtr(bound - 2, mean) if bound > 1 else 0.0 * mean
+    beyond = pdtrc(bound, mean)
+    variance: Floats = np.maximum(twice + below + bound**2 * beyond - (below + bound * beyond) ** 2, 0.0)
+    return variance

@@ -66,6 +66,9 @@ CONSTANT_SD = 2.5
 TYPICAL_COUNT = math.exp(-2.0)
 """Of a count's upper bound: where the constant is before anything is known."""
 
+BESIDE_MEAN = 0.5
+"""How far the constant may be from the logarithm of the mean count, as effects and columns make it."""
+
 PRIOR_SHARES = np.geomspace(8e-4, 1.0, 15)
 """Of the weak prior's standard deviation: those of slopes that are tried."""
 
@@ -78,6 +81,9 @@ TINY_SHARE = 1e-6
 
 TYPICAL = 5.0
 """Squared norm of the coefficients that the first pass is tuned for."""
+
+HIDDEN_TYPICAL = 2.0
+"""The same where noise is expected to hide a better point: they are shrunk."""
 
 ALMOST_ALL = 0.85
 """Of mu^2, for the first pass where its noise is expected to hide a better point."""
@@ -138,23 +144,25 @@ def noisy_newton(problem: Problem) -> Generator[AnyRequest, Floats, Fit]:
         chosen = chosen_bound(histogram, (yield histogram), _score_noise(remaining))
         if _first_noise(remaining, chosen) > BLIND:
             remaining = replace(remaining, start=ALMOST_ALL)
+        remaining = replace(remaining, usual=(chosen.mean, chosen.log_sd))
         if chosen.bound < problem.family.high:
             remaining = replace(remaining, family=clipped_poisson(chosen.bound, problem.family.high))
         fit = yield from noisy_newton(remaining)
         return replace(fit, clipped=chosen)
     family, left = problem.family, 1.0 - problem.start - (SPREAD if problem.robust else 0.0)
     steepest = float(family.weight(family.link(np.array([family.middle])))[0])
-    typical = TYPICAL * steepest**2 * per_entry(problem.n_coefficients)
+    typical = (TYPICAL if problem.start < ALMOST_ALL else HIDDEN_TYPICAL) * steepest**2
     row_map = linear_map(family, problem.n_first, problem.cap, problem.n_coefficients)
-    request = least_noise(problem, row_map, problem.start, typical)
+    request = least_noise(problem, row_map, problem.start, typical * per_entry(problem.n_coefficients))
     first = natural_sums(problem, request, (yield request), problem.knows_count)
-    pool = Pool(family, first, offset=problem.offset, cap=problem.cap)
+    pool = Pool(family, first, offset=problem.offset, cap=problem.cap, two_valued=problem.two_valued)
     model = pool.model()
     if _noise_ratio(problem, model) < LITTLE_NOISE:
         problem = replace(problem, is_capped=False)
         pool = pool.uncapped(float(problem.n_rows) if problem.knows_count else None)
         model = pool.model()
     theta, is_settled = _shrunken(problem, model), _hides_a_search(model)
+    is_hidden, first_model = is_settled, model
     if not is_settled:
         pool = in_best_coordinates(problem, model, pool, _within_reach(problem, theta))
         if pool.turned is not None and family.counts:
@@ -194,11 +202,13 @@ def noisy_newton(problem: Problem) -> Generator[AnyRequest, Floats, Fit]:
     first, information = pool.first_of_columns, pool.information()
     open_ways = OpenWays(separating_sums(family, first, problem.groups), undetermined(*information))
     is_told = model.change(step) <= min(LOST, max(ASTRAY, BEYOND_NOISE * _noise(model)))
-    if not problem.robust:
-        return _fit(problem, model, open_ways, is_told=is_told)
-    spread = _spread(problem, model, pool, _within_reach(problem, best), SPREAD)
-    model, reliability = spread.robust(model, (yield spread.request()))
-    return _fit(problem, model, open_ways, reliability, is_told)
+    reliability = None
+    if problem.robust:
+        spread = _spread(problem, model, pool, _within_reach(problem, best), SPREAD)
+        model, reliability = spread.robust(model, (yield spread.request()))
+    # An estimate may rest on what is supposed of the columns' law: an interval does not.
+    quiet = min(first_model, model, key=_noise) if is_hidden else model
+    return _fit(problem, model, quiet, open_ways, reliability, is_told)
 
 
 def _spread(problem: Problem, model: ScoreModel, pool: Pool, theta: Floats, share: float) -> Spread:
@@ -306,11 +316,14 @@ def _shrunken(problem: Problem, model: ScoreModel) -> Floats:
     """
     family, settled = problem.family, model.settled(model.point)
     level = TYPICAL_COUNT * min(family.high, family.weight_bound) if family.counts else family.middle
-    prior = np.zeros(problem.n_coefficients)
+    prior, constant_sd = np.zeros(problem.n_coefficients), CONSTANT_SD
+    if problem.usual is not None and problem.offset is None:
+        level, of_mean = problem.usual
+        constant_sd = min(math.hypot(of_mean, BESIDE_MEAN), CONSTANT_SD)
     prior[0] = float(family.link(np.array([level]))[0])
     of_slopes = PRIOR_SHARES * float(problem.precision[0]) ** -0.5
     sds = np.tile(of_slopes[:, None], problem.n_coefficients)
-    sds[:, 0] = CONSTANT_SD
+    sds[:, 0] = constant_sd
     # From no effect: a start far out would stay in the level part of the score.
     modes, values = minimize(settled, np.tile(prior, (len(sds), 1)), sds**-2.0, problem.box, prior=prior)
     # -2 log p(score | T) = min(Q + theta' T^-1 theta) + log det(I + T^1/2 H' V^-1 H T^1/2)
@@ -329,7 +342,12 @@ def _shrunken(problem: Problem, model: ScoreModel) -> Floats:
 
 
 def _fit(
-    problem: Problem, model: ScoreModel, ways: OpenWays, known: Reliability | None = None, is_told: bool = True
+    problem: Problem,
+    model: ScoreModel,
+    quiet: ScoreModel,
+    ways: OpenWays,
+    known: Reliability | None = None,
+    is_told: bool = True,
 ) -> Fit:
     """Return estimates, intervals and the two covariances."""
     model = symmetric(model)
@@ -338,6 +356,6 @@ def _fit(
     rows = np.eye(len(coef))
     rows[0] = problem.constant or rows[0]
     score = ScoreFit(model, coef, problem.box, known, is_told=is_told, ways=ways)
-    told = np.clip(rows @ _shrunken(problem, model), *score.intervals(rows, problem.level))
+    told = np.clip(rows @ _shrunken(problem, quiet), *score.intervals(rows, problem.level))
     estimate: Floats = np.linalg.solve(rows, told).astype(np.float64)
     return replace(score, told=estimate).fit(rows, problem.level)

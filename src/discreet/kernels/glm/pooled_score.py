@@ -36,6 +36,9 @@ CURVATURE = 0.0675
 TYPICAL_SQUARE, PRODUCT_SD, MEAN_SD = 0.35, 0.2, 0.4
 """Mean square of a column in half ranges; how much it, mean products of two columns, and means vary among columns."""
 
+SQUARE_SD = 0.02
+"""Of the mean square of a column of two values, where cells may be missing."""
+
 RESPONSE_SD = 1.25
 """Prior standard deviation of a linear model's slope, in half ranges of the response."""
 
@@ -115,6 +118,8 @@ class Pool:
         Where later passes cut scores.
     first_family : Family, optional
         The response's law in the first pass, where that is another.
+    two_valued : tuple of int
+        Columns whose squares are 1.
     """
 
     family: Family
@@ -125,6 +130,7 @@ class Pool:
     turned: Turned | None = None
     limit: LengthLimit | None = None
     first_family: Family | None = None
+    two_valued: tuple[int, ...] = ()
 
     def add(self, theta: Floats, sums: Sums, linear_share: float) -> None:
         """Take a pass in; what is cut off of long scores is added."""
@@ -140,7 +146,7 @@ class Pool:
         if n_rows is not None:
             gram[0, 0], variances[0, 0] = n_rows, 0.0
         scaled = Sums(first.gradient / share, gram, first.variance / share**2, variances)
-        return Pool(self.family, scaled, offset=self.offset)
+        return Pool(self.family, scaled, offset=self.offset, two_valued=self.two_valued)
 
     def in_coordinates(self, turned: Turned) -> "Pool":
         """Return the pool whose later passes are of rows in these coordinates."""
@@ -167,13 +173,8 @@ class Pool:
     @property
     def first_of_columns(self) -> Sums:
         """The first pass's sums of the columns that have coefficients."""
-        p = self._n_free
-        return replace(
-            self.first,
-            gradient=self.first.gradient[:p],
-            gram=self.first.gram[:p, :p],
-            variances=self.first.variances[:p, :p],
-        )
+        first, p = self.first, self._n_free
+        return replace(first, gradient=first.gradient[:p], gram=first.gram[:p, :p], variances=first.variances[:p, :p])
 
     def information(self) -> tuple[Floats, Floats, Floats]:
         """Return weighted products of rows in all passes, the variances of their noise, and the rows' coordinates."""
@@ -245,6 +246,8 @@ class Pool:
         n, p = self._n_rows, len(self.first.gram)
         typical, sd = np.diag(np.full(p, n * TYPICAL_SQUARE)), np.full((p, p), n * PRODUCT_SD)
         typical[0, 0], sd[0, :], sd[:, 0] = n, n * MEAN_SD, n * MEAN_SD
+        known = list(self.two_valued)
+        typical[known, known], sd[known, known] = n, n * SQUARE_SD
         share = sd**2 / (sd**2 + self.first.variances)
         return positive(typical + share * (self.first.gram - typical))
 
@@ -293,8 +296,10 @@ class Pool:
         first = replace(self._less_offset(float(family.weight(point[:1])[0])), gradient=self.first.gradient[:p])
         sums, slopes = self.curve.sums(point[None])
         information = positive(slopes[0])
-        noise = NoiseTerm(first.variances, float(family.weight(point[:1])[0]), np.zeros(p))
-        constant = first.gradient + family.middle * first.gram[0] - sums[0]
+        beside = np.zeros(p)
+        beside[0] = float(sums[0, 0]) / self._n_rows - family.middle
+        noise = NoiseTerm(first.variances, float(family.weight(point[:1])[0]), beside)
+        constant = first.gradient - beside[0] * first.gram[0]
         rest, sampling = np.zeros((p, p)), self._typical_share * information + self._of_dispersion(point)
         on_all = first.variance * np.eye(p)
         return ScoreModel(constant, point, rest, self.curve, information, sampling, on_all, noise)

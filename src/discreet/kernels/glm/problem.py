@@ -60,6 +60,10 @@ class Problem:
         Long rows count less: as much less as makes up for their length.
     start : float
         Share of mu^2 of the first pass.
+    usual : tuple of float, optional
+        Mean of the counts, and how well its logarithm is known, by an earlier release.
+    two_valued : tuple of int
+        Columns that have no other values than their bounds.
     """
 
     family: Family
@@ -81,6 +85,8 @@ class Problem:
     finds_bound: bool = False
     is_capped: bool = True
     start: float = START
+    usual: tuple[float, float] | None = None
+    two_valued: tuple[int, ...] = ()
 
     @property
     def knows_count(self) -> bool:
@@ -106,7 +112,8 @@ class Problem:
     @property
     def cap(self) -> float:
         """Squared norm from which on a row counts less: a typical one."""
-        return 1.0 + TYPICAL_SQUARE * (self.squared_norm - 1.0) if self.is_capped else math.inf
+        known = 1.0 + len(self.two_valued)
+        return known + TYPICAL_SQUARE * (self.squared_norm - known) if self.is_capped else math.inf
 
     @property
     def longest(self) -> float:

@@ -167,6 +167,7 @@ class PreparedGlm(Preparation):
             rows_per_unit=metadata.rows_per_unit,
             n_units=metadata.n_units,
             finds_bound=self.method.finds_bound(family),
+            two_valued=self.terms.two_valued,
         )
         if not problem.mu > 0.0 or attainable_sd(problem) > problem.largest_sd:
             raise InvalidParameterError(

@@ -68,6 +68,16 @@ class Terms:
         )
         return tuple(groups)
 
+    @property
+    def two_valued(self) -> tuple[int, ...]:
+        """Places of whole numbers that are either bound."""
+        declared = [None if owner is None else self.design.metadata.declared(owner) for owner, _ in self.owners]
+        return tuple(
+            j
+            for j, column in enumerate(declared)
+            if isinstance(column, NumericColumn) and column.type == "integer" and half_width(column)[1] == 0.5
+        )
+
     def scales(self) -> tuple[Floats, Floats]:
         """Return middle and half width of each term, in its own unit."""
         pairs = [
