@@ -109,7 +109,7 @@ def test_an_end_that_is_open_stays_open():
 
 
 def test_a_fit_is_finite_whatever_the_units():
-    """The widest target over the narrowest column: its variance per unit is hardly a float, and the release still is JSON."""
+    """The widest target over the narrowest column: its variance per unit is hardly a float, and the release is JSON."""
     box = {"type": "real", "source": "by design"}
     columns = {"a": box | {"lower": -1, "upper": 1}, "b": box | {"lower": 0, "upper": 1e-90}}
     columns["y"] = box | {"lower": 0, "upper": 1e90}
