@@ -225,7 +225,9 @@ class PreparedScreening(Preparation):
     def _formula(self) -> str:
         rows = self.whole.metadata.rows_per_unit
         change = "one row changes" if rows == 1 else f"{rows} rows of one unit change"
-        return f"{float(self.plan.moved):g}, the most that {change} a score by"
+        is_compared = self.method.association == "kendall" and isinstance(self.choice, TopK)
+        beside = " beside the others" if is_compared else ""
+        return f"{float(self.plan.moved):g}, the most that {change} a score by{beside}"
 
     def _screening(self, noise: NoiseRecord) -> StepRecord:
         return StepRecord(name="screening", event=event_record(self.choice.event), noise=noise)

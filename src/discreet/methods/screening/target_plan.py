@@ -8,7 +8,7 @@ from discreet.accounting.guarantee import exact
 from discreet.accounting.neighbors import NeighboringRelation
 from discreet.data.metadata import NumericColumn
 from discreet.data.score_design import ScoreDesign
-from discreet.methods.screening.order_scores import KENDALL_MOVED, MOVED
+from discreet.methods.screening.order_scores import KENDALL_COMPARED, KENDALL_MOVED, MOVED
 from discreet.methods.screening.target_bound import Bound
 from discreet.methods.screening.target_center import Center, Median, has_two_values
 from discreet.methods.subset_selection.target_scale import target_shares
@@ -76,11 +76,12 @@ class TargetPlan:
 
     @property
     def moved(self) -> Fraction:
-        """The most that one unit changes a score by, in rows."""
+        """The most that one unit changes a score by, in rows; where scores are compared alone, beside all others."""
         metadata = self.whole.metadata
         replaces = metadata.neighboring is NeighboringRelation.REPLACE_ONE
         if self.method.association == "kendall":
-            return KENDALL_MOVED[replaces] * metadata.rows_per_unit
+            is_compared = self.method.n_features_to_select != "auto"
+            return (KENDALL_COMPARED if is_compared else KENDALL_MOVED)[replaces] * metadata.rows_per_unit
         n_rows_changed = 2 if replaces else 1
         return Fraction(n_rows_changed * metadata.rows_per_unit * (MOVED if self.whole.by_order else 1))
 
