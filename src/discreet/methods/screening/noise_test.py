@@ -175,7 +175,20 @@ class NoiseTest:
 
 
 def kendall_variance(n_rows: float, rows_per_unit: int) -> float:
-    """Return the variance of S / (n - 1) without an effect, S Kendall's sum: at most, and with c alike rows a unit."""
+    """Return the variance of S / (n - 1) without an effect, S Kendall's sum over pairs of rows.
+
+    Parameters
+    ----------
+    n_rows : float
+        Public, guessed or with noise.
+    rows_per_unit : int
+        c; as many rows of a unit may be alike.
+
+    Returns
+    -------
+    float
+        At most, as ties make it smaller.
+    """
     n = max(n_rows, 2.0)
     # Var S = n (n - 1) (2 n + 5) / 18 without ties; with ties it is less.
     return n * (2.0 * n + 5.0) / (18.0 * (n - 1.0)) * rows_per_unit
