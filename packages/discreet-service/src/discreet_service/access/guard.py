@@ -59,7 +59,7 @@ class Guard:
     ) -> Caller:
         """Return the caller, whom `GuardedRoute` admits in place of the principal."""
         if credentials is None:
-            raise NotSignedInError("A key is needed: send `Authorization: Bearer KEY`. Make one on the page Keys.")
+            raise NotSignedInError("A key is needed: send `Authorization: Bearer KEY`. Create one on the page Keys.")
         request.state.caller = caller = Caller(request, credentials.credentials, self.roles)
         return caller
 
