@@ -345,7 +345,7 @@ REFUSALS = {
     "an output over the public file": (lambda p: None, {"weighted_out": "public.parquet"}, 2, "would replace"),
     "an output over the private file": (lambda p: None, {"weighted_out": "people.parquet"}, 2, "would replace"),
     "two outputs in one": (lambda p: None, {"weighted_out": "a.csv", "out": "a.csv"}, 2, "file of its own"),
-    "an output in no folder": (lambda p: None, {"weighted_out": "none/a.csv"}, 2, "must be writable"),
+    "an output in no folder": (lambda p: None, {"weighted_out": "none/a.csv"}, 2, "folder does not exist"),
     "a study of a charged data set": (lambda p: change_binary(p), {"as_published": ""}, 9, "has a cap in the ledger"),
     "weights of a study": (
         lambda p: change_binary(p),

@@ -19,7 +19,7 @@ REQUESTS = {
     "pcls": ["select", "--y-bound", "private", "--l1-radius", "private"],
     "pcpl": ["select", "--method", "pcpl", "--delta", "1e-5", "--set", "n0=200"],
     "moments": ["select", "--method", "moments", "--delta", "1e-5"],
-    "sis": ["select", "--method", "sis", "--candidates", "age,income", "-k", "1"],
+    "sis": ["select", "--method", "sis", "--candidates", "age,income", "-k", "1", "--association", "products"],
     "decorrelated": ["select", "--method", "decorrelated"],
     "linear": ["fit", "--columns", "age,site", "--family", "linear"],
     "logistic": ["fit", "--columns", "age,site", "--family", "logistic", "--target", "sick"],

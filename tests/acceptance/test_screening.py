@@ -85,8 +85,13 @@ def test_a_dry_run_opens_no_data(wide):
     done = screen(wide, "--n-features", 3, "--dry-run", data=None)
     assert done.code == 0, done
     assert "Dry run for dose on 1,500 candidates\n  cost         epsilon 5, replace_one" in done.out
-    assert "y_center" in done.out
+    assert "a row adds a half at most" in done.out
     plan = json.loads(screen(wide, "--n-features", 3, "--dry-run", "--json", data=None).out)
+    assert [step["name"] for step in plan["steps"]] == ["screening", "noise_test"]
+    products = ("--association", "products", "--dry-run")
+    done = screen(wide, "--n-features", 3, *products, data=None)
+    assert "y_center" in done.out
+    plan = json.loads(screen(wide, "--n-features", 3, *products, "--json", data=None).out)
     assert (plan["candidates"], plan["cost"]["epsilon"]) == ({"count": D}, 5.0)
     assert [step["name"] for step in plan["steps"]] == ["y_center", "y_bound", "y_shift", "screening", "noise_test"]
     lead = math.ceil(plan["noise"]["scale"] * math.log(math.comb(D, 3)))  # all sets of three race

@@ -79,7 +79,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "half a row": (STUDY | {"n_rows": 1.5}, "n_rows"),
     "too many rows": (STUDY | {"n_rows": MAX_ROWS + 1}, "n_rows"),
     "no rows per unit": (STUDY | {"rows_per_unit": 0}, "rows_per_unit"),
-    "several rows per unit without its column": (STUDY | {"rows_per_unit": 2}, "unit_id must name"),
+    "several rows per unit without its column": (STUDY | {"rows_per_unit": 2}, "unit_id is missing"),
     "unit_id that is a column": (STUDY | {"unit_id": "age"}, "unit_id must not be one of the columns"),
     "column without a name": (STUDY | {"columns": {"": AGE}}, "columns"),
     "name that is a number": (STUDY | {"columns": {2020: AGE}}, "columns.2020"),

@@ -85,7 +85,7 @@ def test_a_plan_says_what_it_would_leave(office):
     assert "epsilon must be a number" in refused
     assert "what I typed" in refused
     assert "It costs more than" in ann.send("/plan/cost", page, **plan_of(epsilon="2.5"))
-    assert "what is left" in ann.send("/requests", page, 409, **plan_of(epsilon="2.5"))
+    assert "is left for" in ann.send("/requests", page, 409, **plan_of(epsilon="2.5"))
 
 
 @pytest.mark.slow
