@@ -107,7 +107,7 @@ def test_a_large_table_is_drawn_smaller():
 
 def test_a_stuck_simulation_is_ended_and_the_next_one_is_answered(monkeypatch):
     """A fork that does not end is killed at its limit; the process beside it lives on."""
-    limits = {"memory_mb": 4096, "cpu_s": 1, "clock_s": 2}
+    limits = {"memory_mb": 1 << 16, "cpu_s": 1, "clock_s": 2}  # what the tests before have is in the fork, too
     usual = quick.answer
     monkeypatch.setattr(quick, "answer", lambda _: forever())
     assert quick._forked({"question": QUESTION, "limits": limits}) == b""
