@@ -390,13 +390,8 @@ class Scenario:
         if self.pattern is not None:
             return self.pattern.draw(uniforms(rng, n_rows))
         shape = n_rows, len(self.candidates)
-        if self.correlation:
-            even = ndtr(chained_normals(rng, *shape, self.correlation))
-        else:
-            even = by_columns(uniforms(rng, *shape))
-        even *= 2.0
-        even -= 1.0
-        scores = placed(self._spread(even), self.candidates, self.metadata)
+        even = ndtr(chained_normals(rng, *shape, self.correlation)) if self.correlation else uniforms(rng, *shape)
+        scores = placed(self._spread(2.0 * by_columns(even) - 1.0), self.candidates, self.metadata)
         derive(scores, self.candidates, self.metadata, rng)
         return np.asarray(scores, dtype=np.float64)
 

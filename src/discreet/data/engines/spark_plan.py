@@ -72,10 +72,10 @@ def require_stored(spark: Any, table: str) -> None:
     # Columns come first, and one may be named as a detail is; a comment of a table comes after its provider.
     places = [place for place, (name, _) in enumerate(words) if name == _DETAILS]
     details = words[places[-1] :] if places else []
-    told = {name: value.lower() for name, value in reversed(details)}
-    provider = told.get("Provider", "")
+    value_of = {name: value.lower() for name, value in reversed(details)}
+    provider = value_of.get("Provider", "")
     if provider == "hive":
-        provider = next((name for name in ("parquet", "orc") if name in told.get("Serde Library", "")), "hive")
+        provider = next((name for name in ("parquet", "orc") if name in value_of.get("Serde Library", "")), "hive")
     if provider not in STORED_AS:
         raise InvalidParameterError(
             f"{table[:200]!r} must be stored as one of {', '.join(STORED_AS)}, but its provider is another, which may "

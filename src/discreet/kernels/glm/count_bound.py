@@ -146,8 +146,8 @@ def chosen_bound(request: HistogramRequest, sums: Floats, noise: float) -> Count
     above, error = float(rows[is_above].sum()), float(ndtri(0.975)) * sd * float(is_above.sum()) ** 0.5
     mean = max(total / n_rows, LEAST_KNOWN)
     # A log-normal law of the mean with this relative variance.
-    beside = np.minimum(totals / counts / mean, 1.0 / LEAST_KNOWN) - 1.0
-    log_sd = math.sqrt(math.log1p(float(weights @ beside**2)))
+    relative = np.minimum(totals / counts / mean, 1.0 / LEAST_KNOWN) - 1.0
+    log_sd = math.sqrt(math.log1p(float(weights @ relative**2)))
     return CountBound(best, max(above - error, 0.0), max(above + error, 0.0), n_rows, mean, log_sd)
 
 

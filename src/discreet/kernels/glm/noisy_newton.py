@@ -207,8 +207,8 @@ def noisy_newton(problem: Problem) -> Generator[AnyRequest, Floats, Fit]:
         spread = _spread(problem, model, pool, _within_reach(problem, best), SPREAD)
         model, reliability = spread.robust(model, (yield spread.request()))
     # An estimate may rest on what is supposed of the columns' law: an interval does not.
-    quiet = min(first_model, model, key=_noise) if is_hidden else model
-    return _fit(problem, model, quiet, open_ways, reliability, is_told)
+    least_noisy = min(first_model, model, key=_noise) if is_hidden else model
+    return _fit(problem, model, least_noisy, open_ways, reliability, is_told)
 
 
 def _spread(problem: Problem, model: ScoreModel, pool: Pool, theta: Floats, share: float) -> Spread:
@@ -344,7 +344,7 @@ def _shrunken(problem: Problem, model: ScoreModel) -> Floats:
 def _fit(
     problem: Problem,
     model: ScoreModel,
-    quiet: ScoreModel,
+    least_noisy: ScoreModel,
     ways: OpenWays,
     known: Reliability | None = None,
     is_told: bool = True,
@@ -356,6 +356,6 @@ def _fit(
     rows = np.eye(len(coef))
     rows[0] = problem.constant or rows[0]
     score = ScoreFit(model, coef, problem.box, known, is_told=is_told, ways=ways)
-    told = np.clip(rows @ _shrunken(problem, quiet), *score.intervals(rows, problem.level))
-    estimate: Floats = np.linalg.solve(rows, told).astype(np.float64)
+    estimates = np.clip(rows @ _shrunken(problem, least_noisy), *score.intervals(rows, problem.level))
+    estimate: Floats = np.linalg.solve(rows, estimates).astype(np.float64)
     return replace(score, told=estimate).fit(rows, problem.level)

@@ -246,8 +246,8 @@ class Pool:
         n, p = self._n_rows, len(self.first.gram)
         typical, sd = np.diag(np.full(p, n * TYPICAL_SQUARE)), np.full((p, p), n * PRODUCT_SD)
         typical[0, 0], sd[0, :], sd[:, 0] = n, n * MEAN_SD, n * MEAN_SD
-        known = list(self.two_valued)
-        typical[known, known], sd[known, known] = n, n * SQUARE_SD
+        two_valued = list(self.two_valued)
+        typical[two_valued, two_valued], sd[two_valued, two_valued] = n, n * SQUARE_SD
         share = sd**2 / (sd**2 + self.first.variances)
         return positive(typical + share * (self.first.gram - typical))
 
@@ -296,10 +296,10 @@ class Pool:
         first = replace(self._less_offset(float(family.weight(point[:1])[0])), gradient=self.first.gradient[:p])
         sums, slopes = self.curve.sums(point[None])
         information = positive(slopes[0])
-        beside = np.zeros(p)
-        beside[0] = float(sums[0, 0]) / self._n_rows - family.middle
-        noise = NoiseTerm(first.variances, float(family.weight(point[:1])[0]), beside)
-        constant = first.gradient - beside[0] * first.gram[0]
+        of_mean = np.zeros(p)
+        of_mean[0] = float(sums[0, 0]) / self._n_rows - family.middle
+        noise = NoiseTerm(first.variances, float(family.weight(point[:1])[0]), of_mean)
+        constant = first.gradient - of_mean[0] * first.gram[0]
         rest, sampling = np.zeros((p, p)), self._typical_share * information + self._of_dispersion(point)
         on_all = first.variance * np.eye(p)
         return ScoreModel(constant, point, rest, self.curve, information, sampling, on_all, noise)

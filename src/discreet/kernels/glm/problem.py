@@ -112,8 +112,8 @@ class Problem:
     @property
     def cap(self) -> float:
         """Squared norm from which on a row counts less: a typical one."""
-        known = 1.0 + len(self.two_valued)
-        return known + TYPICAL_SQUARE * (self.squared_norm - known) if self.is_capped else math.inf
+        of_known = 1.0 + len(self.two_valued)
+        return of_known + TYPICAL_SQUARE * (self.squared_norm - of_known) if self.is_capped else math.inf
 
     @property
     def longest(self) -> float:

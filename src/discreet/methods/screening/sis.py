@@ -82,6 +82,11 @@ class IndependenceScreening(IndependenceParameters, Screening):
                 "mechanism, gamma, expected_score and delta must be left out with n_features_to_select=auto: one draw "
                 "over all subsets makes the choice, at delta 0."
             )
+        if self.association == "kendall" and (self.saturation or self.y_bound or self.y_center != "private"):
+            raise ValueError(
+                "saturation, y_bound and y_center must be left out with association=kendall: only the order of the "
+                "cells counts. Drop them, or use association=products."
+            )
         return self
 
     def prepare(self, metadata: Metadata, target: str, candidates: Sequence[str] | None = None) -> "PreparedScreening":
@@ -225,9 +230,8 @@ class PreparedScreening(Preparation):
     def _formula(self) -> str:
         rows = self.whole.metadata.rows_per_unit
         change = "one row changes" if rows == 1 else f"{rows} rows of one unit change"
-        is_compared = self.method.association == "kendall" and isinstance(self.choice, TopK)
-        beside = " beside the others" if is_compared else ""
-        return f"{float(self.plan.moved):g}, the most that {change} a score by{beside}"
+        compared = " beside the others" if self.plan.compares else ""
+        return f"{float(self.plan.moved):g}, the most that {change} a score by{compared}"
 
     def _screening(self, noise: NoiseRecord) -> StepRecord:
         return StepRecord(name="screening", event=event_record(self.choice.event), noise=noise)

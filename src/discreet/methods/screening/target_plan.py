@@ -80,10 +80,15 @@ class TargetPlan:
         metadata = self.whole.metadata
         replaces = metadata.neighboring is NeighboringRelation.REPLACE_ONE
         if self.method.association == "kendall":
-            is_compared = self.method.n_features_to_select != "auto"
-            return (KENDALL_COMPARED if is_compared else KENDALL_MOVED)[replaces] * metadata.rows_per_unit
+            return (KENDALL_COMPARED if self.compares else KENDALL_MOVED)[replaces] * metadata.rows_per_unit
         n_rows_changed = 2 if replaces else 1
         return Fraction(n_rows_changed * metadata.rows_per_unit * (MOVED if self.whole.by_order else 1))
+
+    @property
+    def compares(self) -> bool:
+        """Whether the choice rests on the scores' differences, which move by less than twice what a score does."""
+        is_added = self.whole.metadata.neighboring is not NeighboringRelation.REPLACE_ONE
+        return is_added and self.method.association == "kendall" and self.method.n_features_to_select != "auto"
 
     @property
     def information(self) -> float:
