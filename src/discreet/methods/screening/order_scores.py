@@ -24,9 +24,9 @@ MOVED = 2
 KENDALL_MOVED = (Fraction(3, 2), Fraction(2))
 """By how much one row moves |S| / (n - 1), S Kendall's sum over pairs: where it is added or removed, and replaced."""
 
-KENDALL_COMPARED = (Fraction(5, 4), Fraction(2))
-"""Where scores are only compared with each other: a row that is added moves them by -3/2 to 1, which is 5/4 around the
-same number for all."""
+KENDALL_COMPARED = Fraction(5, 4)
+"""The same for a row that is added where scores are only compared with each other: it moves them by -3/2 to 1, which is
+5/4 around the same number for all."""
 
 
 KENDALL_STEPS = 2**30

@@ -80,7 +80,7 @@ class TargetPlan:
         metadata = self.whole.metadata
         replaces = metadata.neighboring is NeighboringRelation.REPLACE_ONE
         if self.method.association == "kendall":
-            return (KENDALL_COMPARED if self.compares else KENDALL_MOVED)[replaces] * metadata.rows_per_unit
+            return (KENDALL_COMPARED if self.compares else KENDALL_MOVED[replaces]) * metadata.rows_per_unit
         n_rows_changed = 2 if replaces else 1
         return Fraction(n_rows_changed * metadata.rows_per_unit * (MOVED if self.whole.by_order else 1))
 
